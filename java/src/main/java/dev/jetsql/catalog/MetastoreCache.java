@@ -134,7 +134,10 @@ public final class MetastoreCache extends ExternalCatalogWithListener {
     }
   }
 
-  /** Adds the cache to the catalog of a session, and of all sessions of its Spark. */
+  /**
+   * Adds the cache to the catalog of a session, and of all sessions of its Spark. The field is
+   * private: Spark chooses between two catalogs of its own and accepts no other.
+   */
   public static void install(SparkSession session) throws ReflectiveOperationException {
     synchronized (MetastoreCache.class) {
       var state = session.sharedState();

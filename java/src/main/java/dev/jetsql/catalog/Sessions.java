@@ -57,6 +57,9 @@ public final class Sessions {
    * state: cloning builds a new parser with the extensions, and keeps temporary views, functions
    * and the current schema. The clone takes over the objects that other code may reference: the
    * settings, the running queries with their listeners, and added artifacts.
+   *
+   * <p>The fields are private: Spark builds the state of a session only once, when it is first
+   * used.
    */
   public static void renewState(SparkSession session) throws ReflectiveOperationException {
     var old = session.sessionState();

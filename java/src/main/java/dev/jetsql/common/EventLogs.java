@@ -11,7 +11,10 @@ import org.apache.spark.scheduler.EventLoggingListener;
 public final class EventLogs {
   private EventLogs() {}
 
-  /** Makes the event log of a context redact the secrets of all sessions. */
+  /**
+   * Makes the event log of a context redact the secrets of all sessions. The field is private: the
+   * log has no setting for what it redacts of sessions.
+   */
   public static void redactSessions(SparkContext context) throws ReflectiveOperationException {
     var logger = context.eventLogger();
     if (logger.isEmpty()) return;

@@ -25,7 +25,8 @@ public final class ConnectLogins implements ServerInterceptor {
   private static volatile PendingLogins<SocketAddress> pending;
 
   /**
-   * Limits the logins of the server that has been started.
+   * Limits the logins of the server that has been started. The fields are private: Spark gives its
+   * server interceptors only, which see requests and no connections without one.
    *
    * @param max the number of connections that may be open without a login
    * @param millis the time for a login, in milliseconds

@@ -56,6 +56,7 @@ public final class GatewayLogins extends DefaultGatewayServerListener {
     if (!hasLoggedIn(connection)) PendingLogins.close(connection.getSocket());
   }
 
+  /** Reads a private field: Py4J reports connections to listeners, and no logins. */
   private static boolean hasLoggedIn(Py4JServerConnection connection) {
     try {
       var command =

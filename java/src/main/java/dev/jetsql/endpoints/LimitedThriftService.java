@@ -42,6 +42,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     this.pending = pending;
   }
 
+  /** Sets private fields: Hive makes the server and its transports in one method. */
   @Override
   protected void initializeServer() {
     super.initializeServer();
@@ -113,7 +114,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
    * Prevents the session that this thread has just opened from closing Spark's class loaders when
    * it ends. Hive closes the class loader of a session and its parents up to `parentLoader`. In
    * Spark's sessions the parents include the loader of `spark.jars`, which then cannot load further
-   * classes.
+   * classes. The field is private: Hive sets it itself for each session.
    */
   private static void keepClassLoaders() {
     try {

@@ -42,6 +42,7 @@ public final class SparkLogins implements TransportServerBootstrap {
     }
   }
 
+  /** Sets a private field: Spark makes its servers with its own bootstraps only. */
   private static void limit(TransportServer server) throws ReflectiveOperationException {
     Field field = Reflection.field(TransportServer.class, "bootstraps");
     List<TransportServerBootstrap> bootstraps = new ArrayList<>();
@@ -52,6 +53,7 @@ public final class SparkLogins implements TransportServerBootstrap {
     field.set(server, bootstraps);
   }
 
+  /** Returns a private field: neither of Spark's services publishes its server. */
   private static Field serverField(Class<?> service) throws NoSuchFieldException {
     for (Field field : service.getDeclaredFields()) {
       if (field.getType() == TransportServer.class)

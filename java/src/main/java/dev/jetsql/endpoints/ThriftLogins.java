@@ -53,6 +53,7 @@ public final class ThriftLogins {
     change(server, "addService", limited);
   }
 
+  /** Calls a protected method: Spark makes the services of its server itself. */
   private static void change(CompositeService server, String method, Service service)
       throws Exception {
     Method change = CompositeService.class.getDeclaredMethod(method, Service.class);

@@ -44,6 +44,12 @@ public final class JdbcSecrets {
   /**
    * Wraps each of Spark's connection providers in one that reads secrets. A second call does
    * nothing.
+   *
+   * <p>The field is private. A provider of a `ServiceLoader`, Spark's public way, cannot wrap
+   * another one: Spark refuses a connection that two providers accept. It would have to replace all
+   * of Spark's, which the user's static setting `spark.sql.sources.disabledJdbcConnProviderList`
+   * disables, too late for a session that runs. A dialect does not know a URL that is itself a
+   * secret.
    */
   public static void install() throws ReflectiveOperationException {
     var wrapped = new ArrayList<JdbcConnectionProvider>();

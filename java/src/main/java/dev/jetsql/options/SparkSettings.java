@@ -136,7 +136,10 @@ public final class SparkSettings {
       super(settings);
     }
 
-    /** Replaces the object `spark.conf` of a session. The settings themselves stay the same. */
+    /**
+     * Replaces the object `spark.conf` of a session. The settings themselves stay the same. The
+     * field is private: Spark makes the object with the session.
+     */
     public static void install(SparkSession session) throws ReflectiveOperationException {
       if (session.conf() instanceof Checked) return;
       Reflection.field(SparkSession.class, "conf")

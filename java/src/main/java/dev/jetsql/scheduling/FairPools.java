@@ -41,7 +41,10 @@ public final class FairPools implements SchedulableBuilder {
     this.root = root;
   }
 
-  /** Installs the pools if Spark schedules FAIR; further calls have no effect. */
+  /**
+   * Installs the pools if Spark schedules FAIR; further calls have no effect. The field is private:
+   * Spark's scheduler makes one of two builders of its own.
+   */
   public static void install(SparkContext context) throws ReflectiveOperationException {
     if (!(context.taskScheduler() instanceof TaskSchedulerImpl scheduler)) return;
     if (!scheduler.rootPool().schedulingMode().equals(SchedulingMode.FAIR())) return;
@@ -94,6 +97,7 @@ public final class FairPools implements SchedulableBuilder {
         : pool.schedulingMode();
   }
 
+  /** Sets a private field: Spark's pools have one of two algorithms of its own. */
   private static void takeTurns(Pool pool) {
     try {
       Reflection.field(Pool.class, "taskSetSchedulingAlgorithm").set(pool, new TakingTurns());

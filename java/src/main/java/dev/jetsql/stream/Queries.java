@@ -128,7 +128,7 @@ public final class Queries {
 
   /**
    * Removes the listener that Spark registers for every session with streaming queries and itself
-   * never removes.
+   * never removes. The field is private: the list of Spark's listeners is, too.
    */
   public static void release(SparkSession session) throws ReflectiveOperationException {
     StreamingQueryManager manager = session.sessionState().streamingQueryManager();

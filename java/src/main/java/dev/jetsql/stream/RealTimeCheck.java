@@ -5,7 +5,6 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
 import dev.jetsql.versions.SparkCalls;
-import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -20,6 +19,8 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelationExec;
+import org.apache.spark.sql.kafka010.KafkaMicroBatchStream;
+import org.apache.spark.sql.kafka010.KafkaOffsetReader;
 import org.apache.spark.sql.streaming.OutputMode;
 import scala.Option;
 import scala.runtime.BoxedUnit;
@@ -123,10 +124,8 @@ public final class RealTimeCheck {
               .build()
               .toMicroBatchStream("");
       try {
-        Object reader = stream.getClass().getMethod("kafkaOffsetReader").invoke(stream);
-        Method latest = reader.getClass().getMethod("fetchLatestOffsets", Option.class);
-        latest.setAccessible(true);
-        partitions += ((scala.collection.Map<?, ?>) latest.invoke(reader, Option.empty())).size();
+        KafkaOffsetReader reader = ((KafkaMicroBatchStream) stream).kafkaOffsetReader();
+        partitions += reader.fetchLatestOffsets(Option.empty()).size();
       } finally {
         stream.stop();
       }
