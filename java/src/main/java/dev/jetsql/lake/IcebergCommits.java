@@ -34,6 +34,10 @@ import scala.Option;
  * if it is still the one that the new metadata is made of. So the note is compared with the
  * metadata that a commit replaces, and added to the new one: of two commits of one batch, in
  * whatever processes, the second is refused.
+ *
+ * <p>Iceberg's classes are called by reflection, for the reasons of `DeltaAppends`: its
+ * `SparkTable` is published only within the runtime of 48 MB. A proxy passes on also the methods
+ * that a later release adds to `TableOperations`, where a compiled class would run their defaults.
  */
 public final class IcebergCommits {
   /** The beginning of the property's name; the id of the writer follows. */
