@@ -477,6 +477,37 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The token is missing or wrong, or the engine is not known by this host name.",
         "Send the token from `engine.token` in the home; add the name to `http_hosts`.",
     ),
+    "NOT_ALLOWED": Condition(
+        "42501",
+        "The user lacks a right that the statement needs.",
+        "An admin or the owner of the object can `GRANT` it; `SHOW GRANTS` lists the own rights.",
+    ),
+    "OBJECT_NOT_FOUND": Condition(
+        "42704",
+        "There is no user, role, token, or object to grant a right on, with this name.",
+        "Correct the name, or create the object first. `SHOW USERS`, `SHOW ROLES` and `SHOW TOKENS` list them.",
+    ),
+    "USER_ALREADY_EXISTS": Condition(
+        "42710",
+        "A user or a role has this name already.",
+        "Use another name, or `IF NOT EXISTS`.",
+    ),
+    "USER_OWNS_OBJECTS": Condition(
+        "2BP01",
+        "A user who owns jobs, tables or views cannot be dropped.",
+        "Drop them, or run `REASSIGN OWNED BY user TO other` first.",
+    ),
+    "INVALID_GRANT": Condition(
+        "0LP01",
+        "A right does not apply to the kind of the object, a role would have itself, or the user is built in.",
+        "The message names what fits.",
+    ),
+    "LAST_ADMIN": Condition(
+        "55006",
+        "No admin could log in after the statement: the token of the home is disabled, and no other user with `ADMIN` "
+        "would have a valid token.",
+        "Grant `ADMIN` to another user with a token first, or run `ALTER USER owner ENABLE`.",
+    ),
     "ENGINE_NOT_REACHABLE": Condition(
         "08001",
         "No engine answers at this address or home.",

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 from jetsql.home.discovery import address_of, new_nonce, proof, unbound_proof
+from jetsql.home.token_form import proof_key, token_id
 from jetsql.jobs.model.redaction import redact_url
 
 RESPONSE_SECONDS: Final = 10.0
@@ -195,8 +196,12 @@ class HttpClient:
         Raises RequestNotSent NOT_AUTHORIZED, and ENGINE_NOT_REACHABLE for an engine with too many connections.
         """
         nonce, address = new_nonce(), address_of(self.url)
-        known = proof(self._token, nonce, address) if self.binds_proof else unbound_proof(self._token, nonce)
-        connection.request("GET", f"{self.url_path}/healthz?nonce={nonce}&address={quote(address, safe='')}")
+        bound = proof(proof_key(self._token), nonce, address)
+        known = bound if self.binds_proof else unbound_proof(self._token, nonce)
+        query = f"nonce={nonce}&address={quote(address, safe='')}"
+        if token_id(self._token):
+            query += f"&token={token_id(self._token)}"
+        connection.request("GET", f"{self.url_path}/healthz?{query}")
         connection.auto_open = 0  # `http.client` must not reconnect, because another program may listen there by then
         response = connection.getresponse()
         content = response.read(_HEALTH_BYTES)

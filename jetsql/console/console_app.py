@@ -25,6 +25,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 from urllib.parse import quote
 
@@ -66,9 +67,10 @@ from jetsql.console.web.request_checks import (
 )
 from jetsql.console.web.user_handlers import Handler
 from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_queries import JobQueries
-from jetsql.request import OWNER, log_in
+from jetsql.request import acting_for, current, log_in
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import TokenAuth
 from jetsql.server.client_user import client_user
@@ -167,7 +169,7 @@ class WebConsole:
             if login is None:
                 return self._without_login(http)
             check_origin(http)
-            log_in(OWNER)
+            log_in(login.account)
             return await handler(http, login)
 
         return checked
@@ -180,6 +182,9 @@ class WebConsole:
         """
         login = self._logins.find(http.cookies.get(self._cookie, ""))
         if login is None:
+            return None
+        if not self._access.admits_to_console(login.account):  # not any more
+            await self._end(login)
             return None
         user = client_user(http.scope)
         if user == login.user:
@@ -204,9 +209,11 @@ class WebConsole:
         check_origin(http)
         form = await read_form(http)
         target = _own_path(form.one("next"))
-        if not self._access.is_token(form.one("token").strip()):
+        account = self._access.user_of(form.one("token").strip())
+        if account is None:
+            await asyncio.sleep(self._access.delay_of_failure(current().caller.address))
             return HTMLResponse(render("login.html", next=target, error="The token is wrong."), 401)
-        return await self._with_cookie(http, RedirectResponse(target, 303))
+        return await self._with_cookie(http, RedirectResponse(target, 303), account)
 
     async def _enter(self, http: Request) -> Response:
         """Log in with a link. The page that follows is loaded by a page of the console, so it gets the cookie.
@@ -214,16 +221,19 @@ class WebConsole:
         Browsers do not send a cookie with SameSite=Strict after a link from a page of another site, also not after its
         redirects.
         """
-        if not self._logins.redeem(http.query_params.get("code", "")):
+        account = self._logins.redeem(http.query_params.get("code", ""))
+        if account is None:
             error = "The link was used already, or is too old. Run `jetsql console` again, or enter the token."
             return HTMLResponse(render("login.html", next=f"{PREFIX}/", error=error), 401)
-        return await self._with_cookie(http, HTMLResponse(render("enter.html")))
+        return await self._with_cookie(http, HTMLResponse(render("enter.html")), account)
 
     async def _make_link(self, http: Request) -> Response:
-        if not self._access.has_token(http.headers):
+        account = self._access.user_of_request(http.headers)
+        if account is None:
             # For programs, so in the form of the endpoint's errors.
             return error_response(StatementError("NOT_AUTHORIZED", "The token is missing or wrong.").report())
-        return JSONResponse({"path": f"{PREFIX}/enter?code={self._logins.make_link()}"}, 201)
+        self._access.require(Right.ADMIN, "the web console")
+        return JSONResponse({"path": f"{PREFIX}/enter?code={self._logins.make_link(account)}"}, 201)
 
     async def _session(self, http: Request, login: Login) -> Response:
         return JSONResponse({})
@@ -240,19 +250,23 @@ class WebConsole:
         self._logins.close(login)
         await self._note_logins()
         if login.client_session:
-            self._http_server.sessions.close(login.client_session)
-            self._http_server.running.cancel_streaming_selects(login.client_session)
+            with acting_for(replace(current().caller, user=login.account)):
+                self._http_server.sessions.close(login.client_session)
+                self._http_server.running.cancel_streaming_selects(login.client_session)
 
     async def _note_logins(self) -> None:
         if self._logins.is_changed:
             await self._http_server.on_thread(self._logins.save)
 
-    async def _with_cookie(self, http: Request, response: Response) -> Response:
+    async def _with_cookie(self, http: Request, response: Response, account: str) -> Response:
         """Open a new session in any case: the value that the browser has may have been planted."""
+        if not self._access.admits_to_console(account):
+            error = f"The web console is for users with the right ADMIN, which {account} lacks."
+            return HTMLResponse(render("login.html", next=f"{PREFIX}/", error=error), 403)
         before = await self._own_login(http)
         if before is not None:
             await self._end(before)
-        value, _ = self._logins.open(client_user(http.scope))
+        value, _ = self._logins.open(client_user(http.scope), account)
         await self._note_logins()
         secure = http.url.scheme == "https"
         response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")

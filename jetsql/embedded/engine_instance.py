@@ -104,6 +104,7 @@ class EngineInstance:
         self._backups = OnlineBackups(_copied_home(settings, storage, store), runtime)
         self._manager = Manager(self._store, runtime, settings.jobs, metrics=metrics)
         self.queries = JobQueries(self._manager)
+        self.accounts = self._manager.access
         self._runtime = runtime
         self._closed = False
         java_classes.enable(spark)
@@ -312,6 +313,7 @@ class StatementSession:
         """
         statement = self._parse(text, parameters)
         if statement is None:
+            self._engine.accounts.check_spark_statement()
             with hints_for(lambda: self.spark, text):
                 rows = statements.run(self.spark, text, parameters, live)
             return StatementResult(rows.columns, rows.rows, rows.live)
@@ -321,6 +323,7 @@ class StatementSession:
         """Run one statement as `run` does, and return the rows as parts of an Arrow stream."""
         statement = self._parse(text, parameters)
         if statement is None:
+            self._engine.accounts.check_spark_statement()
             return self._run_spark_arrow(text, parameters)
         result = self._execute(statement, text)
         return statements.encode_arrow(self.spark, result.columns, result.rows)

@@ -297,7 +297,7 @@ async def _serve_http(
 ) -> None:
     """Answer HTTP requests until `stop` is set or uvicorn ends."""
     http = settings.endpoints
-    access = TokenAuth(note.token, (*http.http_hosts, http.http_host))
+    access = TokenAuth(note.token, (*http.http_hosts, http.http_host), engine.accounts)
     http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
     logins = LoginSessions(
         idle_seconds=http.console_idle_seconds,

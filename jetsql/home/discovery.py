@@ -72,13 +72,13 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(16)
 
 
-def proof(token: str, nonce: str, address: str) -> str:
-    """Return the HMAC of a nonce and an address, which proves the knowledge of the token without revealing it.
+def proof(key: str, nonce: str, address: str) -> str:
+    """Return the HMAC of a nonce and an address, which proves the knowledge of a token without revealing it.
 
-    address: the host and port that the client means, see `address_of`. A program at another address cannot use the
-    proof, because the engine gives none for an address that is not its own.
+    key: `proof_key` of the token. address: the host and port that the client means, see `address_of`. A program at
+    another address cannot use the proof, because the engine gives none for an address that is not its own.
     """
-    return hmac.digest(token.encode(), f"2\n{address}\n{nonce}".encode(), "sha256").hex()
+    return hmac.digest(key.encode(), f"2\n{address}\n{nonce}".encode(), "sha256").hex()
 
 
 def unbound_proof(token: str, nonce: str) -> str:

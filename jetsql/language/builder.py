@@ -15,6 +15,7 @@ from jetsql.errors import Span, StatementError
 from jetsql.language import statement as st
 from jetsql.language.body.new_table import TableStart, is_new_table, read_new_table, read_table_body
 from jetsql.language.body.several_inserts import read_body
+from jetsql.language.objects import rights_statement as rights
 from jetsql.language.tokens import Kind, tokens, unquote
 
 if TYPE_CHECKING:
@@ -274,6 +275,48 @@ def _expect_error(parts: _StatementTokens) -> st.ExpectError:
     return st.ExpectError(unquote(condition), token_place(condition), job=parts.job)
 
 
+def _create_token(parts: _StatementTokens) -> rights.CreateToken:
+    days = _number(parts.one("WHOLE_NUMBER"), _TIMEOUT_DIGITS) if parts.has("EXPIRES") else None
+    if days == 0:
+        raise _syntax_error("A token cannot expire in 0 days.", parts.one("WHOLE_NUMBER"), "Write a number from 1.")
+    comment = unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None
+    return rights.CreateToken(_name(parts.one("USER_NAME")), days, comment)
+
+
+def _rights(parts: _StatementTokens) -> tuple[st.Name, ...]:
+    """Return the rights before ON, TO or FROM."""
+    end = next(at for at, token in enumerate(parts.tokens) if token.type in ("ON", "TO", "FROM"))
+    return tuple(_right(token) for token in parts.tokens[1:end] if token.type != "COMMA")
+
+
+def _right(token: Token) -> st.Name:
+    return st.Name(token.upper(), token_place(token))
+
+
+def _engine(token: Token) -> rights.GrantedObject:
+    return rights.GrantedObject(rights.RightsObject.ENGINE, st.TableIdentifier((), token_place(token)))
+
+
+def _object(parts: _StatementTokens) -> rights.GrantedObject:
+    """Return the object after ON or ALTER; the engine without one."""
+    start = next((at for at, token in enumerate(parts.tokens) if token.type in ("ON", "ALTER")), None)
+    if start is None:
+        return _engine(parts.tokens[0])
+    first = parts.tokens[start + 1]
+    kind = {"ALL": rights.RightsObject.ALL_SCHEMAS, "JOBS": rights.RightsObject.JOBS_IN_SCHEMA}.get(first.type)
+    kind = kind or rights.RightsObject[first.type]
+    if kind is rights.RightsObject.JOB:
+        job = parts.job
+        return rights.GrantedObject(kind, st.TableIdentifier((job.text,), job.place), job)
+    if parts.has("TABLE_NAME"):
+        return rights.GrantedObject(kind, parts.table)
+    if kind is rights.RightsObject.ALL_SCHEMAS:
+        return rights.GrantedObject(kind, st.TableIdentifier((), token_place(first)))
+    token = parts.one("CATALOG_NAME", "OBJECT_NAME", "LOCATION_URL")
+    name = _quoted(token) if token.type == "LOCATION_URL" else _name(token)
+    return rights.GrantedObject(kind, st.TableIdentifier((name.text,), name.place))
+
+
 # The function for each statement rule of the grammar.
 RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "create_job": _create_job,
@@ -304,6 +347,30 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "show_create_streaming_table": lambda parts: st.ShowCreateStreamingTable(parts.table, parts.kind),
     "explain_create_streaming_table": lambda parts: st.ExplainCreateStreamingTable(
         _create_streaming_table(parts), formatted=parts.has("FORMATTED")
+    ),
+    "create_user": lambda parts: rights.CreateUser(_name(parts.one("NEW_USER")), if_not_exists=parts.has("IF")),
+    "alter_user": lambda parts: rights.AlterUser(_name(parts.one("USER_NAME")), disable=parts.has("DISABLE")),
+    "drop_user": lambda parts: rights.DropUser(_name(parts.one("USER_NAME")), if_exists=parts.has("IF")),
+    "create_role": lambda parts: rights.CreateRole(_name(parts.one("NEW_ROLE")), if_not_exists=parts.has("IF")),
+    "drop_role": lambda parts: rights.DropRole(_name(parts.one("ROLE_NAME")), if_exists=parts.has("IF")),
+    "create_token": _create_token,
+    "drop_token": lambda parts: rights.DropToken(_quoted(parts.one("TOKEN_ID")), if_exists=parts.has("IF")),
+    "grant_rights": lambda parts: rights.GrantRights(
+        _rights(parts), _object(parts), _name(parts.one("GRANTEE_NAME")), with_option=parts.has("OPTION")
+    ),
+    "grant_role": lambda parts: rights.GrantRole(_name(parts.one("ROLE_NAME")), _name(parts.one("GRANTEE_NAME"))),
+    "revoke_rights": lambda parts: rights.RevokeRights(
+        _rights(parts), _object(parts), _name(parts.one("GRANTEE_NAME"))
+    ),
+    "revoke_role": lambda parts: rights.RevokeRole(_name(parts.one("ROLE_NAME")), _name(parts.one("GRANTEE_NAME"))),
+    "alter_owner": lambda parts: rights.AlterOwner(_object(parts), _name(parts.one("USER_NAME"))),
+    "reassign_owned": lambda parts: rights.ReassignOwned(*map(_name, parts.all("USER_NAME"))),
+    "show_users": lambda parts: rights.ShowUsers(),
+    "show_roles": lambda parts: rights.ShowRoles(),
+    "show_tokens": lambda parts: rights.ShowTokens(_name(parts.one("USER_NAME")) if parts.has("USER_NAME") else None),
+    "show_grants": lambda parts: rights.ShowGrants(
+        _name(parts.one("GRANTEE_NAME")) if parts.has("GRANTEE_NAME") else None,
+        _object(parts) if parts.has("ON") else None,
     ),
     "run_file": _run_file,
     "start_test": _start_test,
@@ -338,6 +405,10 @@ def _name(token: Token) -> st.Name:
     else:
         return st.Name(text, token_place(token))
     raise StatementError("INVALID_NAME", problem, place=token_place(token))
+
+
+def _quoted(token: Token) -> st.Name:
+    return st.Name(unquote(token), token_place(token))
 
 
 def _job_id(token: Token) -> st.Name:

@@ -52,6 +52,15 @@ class Slot(Enum):
     DEFAULT_VALUE = "an expression"
     HANDLER_NAME = "the name of a Python function or class in quotes"
     SOURCE = "Python source between $$ and $$"
+    NEW_USER = "a name for the user"
+    USER_NAME = "a user's name"
+    NEW_ROLE = "a name for the role"
+    ROLE_NAME = "a role's name"
+    GRANTEE_NAME = "the name of a user or a role"
+    TOKEN_ID = "a token's id in quotes"
+    CATALOG_NAME = "a catalog's name"
+    OBJECT_NAME = "the name of a secret or a connection"
+    LOCATION_URL = "a URL in quotes"
     FILE_NAME = "a file's name in quotes"
     NEW_TEST = "a name for the test"
     CONDITION_TEXT = "the condition of an error in quotes"
@@ -64,10 +73,11 @@ SLOTS: Final = {slot.name: slot for slot in Slot}
 MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "=", "DOT": "."}
 NAMES: Final = frozenset(
     {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME", "NEW_TEST"}
+    | {"NEW_USER", "USER_NAME", "NEW_ROLE", "ROLE_NAME", "GRANTEE_NAME", "CATALOG_NAME", "OBJECT_NAME"}
 )
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
-    | {"FILE_NAME", "CONDITION_TEXT"}
+    | {"FILE_NAME", "CONDITION_TEXT", "TOKEN_ID", "LOCATION_URL"}
 )
 # Slots that can have several tokens, which become one token of the grammar.
 # The words that end them, with their brackets. A type can have further words, such as DAY TO SECOND.
@@ -76,6 +86,8 @@ _RUNS: Final = {
     "DEFAULT_VALUE": (frozenset({"COMMENT"}), "([", ")]"),
 }
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
+# The words of rights, which are never names of roles: GRANT takes both.
+_RIGHTS: Final = frozenset("ADMIN CREATE FUNCTION INSERT MODIFY MONITOR OPERATE SELECT USAGE".split())
 # No terminal of the grammar has this name, so the parser reports an error at the token.
 _STRAY: Final = "STRAY"
 
@@ -185,6 +197,8 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
         return TABLE_CLAUSES
     name = _acceptable_one(NAMES & accepted, state)
     keyword = token.word in accepted and token.word not in SLOTS and token.word not in MARKS
+    if keyword and name == "ROLE_NAME" and token.word in _RIGHTS:
+        return token.word
     if keyword and name:
         following = found[index + 1] if index + 1 < len(found) else None
         return name if _fits(following, _after(state, name)) else token.word

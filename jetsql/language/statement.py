@@ -11,18 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jetsql.errors import Span
-
-
-@dataclass(frozen=True)
-class Name:
-    """The name of a job or snapshot, without back quotes, or a job's id."""
-
-    text: str
-    place: Span
-    is_id: bool = False  # it was written as a string literal
-
-    def __str__(self) -> str:
-        return self.text
+from jetsql.language.objects.object_names import Name as Name
+from jetsql.language.objects.object_names import TableIdentifier as TableIdentifier
+from jetsql.language.objects.rights_statement import RightsStatement
 
 
 @dataclass(frozen=True)
@@ -90,17 +81,6 @@ class TableKind(Enum):
 
     STREAMING_TABLE = "STREAMING TABLE"
     MATERIALIZED_VIEW = "MATERIALIZED VIEW"
-
-
-@dataclass(frozen=True)
-class TableIdentifier:
-    """The name of a table as in a statement, without back quotes."""
-
-    parts: tuple[str, ...]
-    place: Span
-
-    def __str__(self) -> str:
-        return ".".join(self.parts)
 
 
 @dataclass(frozen=True)
@@ -492,6 +472,7 @@ Statement = (
     | ShowStreamingTables
     | ShowCreateStreamingTable
     | ExplainCreateStreamingTable
+    | RightsStatement
     | RunFile
     | StartTest
     | RunJobs

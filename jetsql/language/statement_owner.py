@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
-from jetsql.language.statement_head import CONTROL_VERBS, TABLES_WITH_JOB, after_explain, read_head
+from jetsql.language.statement_head import CONTROL_VERBS, TABLES_WITH_JOB, after_explain, name_at, read_head
 from jetsql.language.tokens import Token, verb_after_with
 
-# The number of tokens that decide: EXPLAIN EXTENDED CREATE OR REPLACE JOB, and one more.
-LEAD: Final = 7
+# The number of tokens that decide: ALTER TABLE catalog.schema.table OWNER.
+LEAD: Final = 8
 
 _VERBS: Final = ("CREATE", "ALTER", "DROP", *CONTROL_VERBS, "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
 _SINK: Final = "SINK"
@@ -24,6 +24,10 @@ _TEST_VERBS: Final = ("RUN", "ADVANCE", "EXPECT")
 # The objects of JetSQL's statements with Spark's verbs.
 _OBJECTS: Final = ("JOB", "SNAPSHOT")
 _SHOWN: Final = (*_OBJECTS, "MEMBER", "ENGINE")
+# Users and rights: the verbs, and the objects of CREATE, ALTER and DROP, and of SHOW. SHOW USER FUNCTIONS is Spark's.
+_RIGHTS_VERBS: Final = ("GRANT", "REVOKE", "REASSIGN")
+_ACCOUNTS: Final = ("USER", "ROLE", "TOKEN")
+_SHOWN_ACCOUNTS: Final = ("USERS", "ROLES", "TOKENS", "GRANTS")
 # The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -58,16 +62,22 @@ _EXPLAIN: Final = rf"EXPLAIN\b{_GAP}(?:(?!WITH\b)\w++{_GAP})?"
 _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
 _LONE_CDC: Final = rf"(?:{_EXPLAIN})?AUTO\b{_GAP}CDC\b"
 _OF_TEST: Final = rf"(?:{'|'.join(_TEST_VERBS)})\b|START\b{_GAP}TEST\b"
+_OF_RIGHTS: Final = (
+    rf"(?:{'|'.join(_RIGHTS_VERBS)})\b|(?:CREATE|ALTER|DROP)\b{_GAP}(?:{'|'.join(_ACCOUNTS)})S?\b"
+    rf"|SHOW\b{_GAP}(?:{'|'.join(_SHOWN_ACCOUNTS)})\b|ALTER\b{_GAP}(?:TABLE|VIEW)\b.*?\bOWNER\b"
+)
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_JETSQL_WORD}"
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
 _PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
-STATEMENT_FILTER: Final = rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION}|{_OF_TEST})"
+STATEMENT_FILTER: Final = (
+    rf"(?is){_GAP}(?:{_LEAD}|{_SINK_AFTER_WITH}|{_LONE_CDC}|{_PYTHON_FUNCTION}|{_OF_RIGHTS}|{_OF_TEST})"
+)
 """A regular expression of Java that matches at the beginning of every statement of JetSQL.
 
 It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
-tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC or a verb of test files comes first, if
-LANGUAGE or `$` is anywhere after CREATE FUNCTION, or if a nested comment comes first. A statement whose only word of
-JetSQL is misspelled does not match: it is parsed here after Spark has refused it.
+tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC, a verb of test files or one of rights comes
+first, if LANGUAGE or `$` is anywhere after CREATE FUNCTION, or if a nested comment comes first. A statement whose only
+word of JetSQL is misspelled does not match: it is parsed here after Spark has refused it.
 """
 # Java's atomic groups need a stack for long texts, and Python 3.11.2 goes wrong after possessive repetitions that fail.
 _GAP_OF_PYTHON: Final = rf"(?>(?:\s|--[^\r\n]*(?:(?<=\\)\n[^\r\n]*)*|{_COMMENT}(?<=\*/))*)"
@@ -86,11 +96,11 @@ def is_jetsql(lead: Sequence[Token]) -> bool:
     verb, second = lead[0].word, _word(lead, 1)
     if verb in CONTROL_VERBS or verb in _TEST_VERBS or (verb == "START" and second == "TEST"):
         return True
-    if _is_table_with_job(lead, verb, second):
+    if verb in _RIGHTS_VERBS or _is_table_with_job(lead, verb, second) or _changes_owner(lead, verb, second):
         return True
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
-        return _is_similar(_word(lead, object_at), *_OBJECTS)
+        return _is_similar(_word(lead, object_at), *_OBJECTS, *_ACCOUNTS)
     if verb == "SHOW":
         return _is_jetsql_show(lead, second)
     if verb in ("DESCRIBE", "DESC"):
@@ -114,6 +124,14 @@ def _is_table_with_job(lead: Sequence[Token], verb: str, second: str) -> bool:
         return False
     wanted = TABLES_WITH_JOB.get(_word(lead, at))
     return wanted is not None and _is_similar(_word(lead, at + 1), wanted)
+
+
+def _changes_owner(lead: Sequence[Token], verb: str, second: str) -> bool:
+    """Return whether a statement is ALTER TABLE or ALTER VIEW with OWNER after the name."""
+    if verb != "ALTER" or second not in ("TABLE", "VIEW"):
+        return False
+    name = name_at(lead, 2)
+    return name is not None and _word(lead, name[1]) == "OWNER"
 
 
 def begins_with_clause(lead: Sequence[Token]) -> bool:
@@ -156,7 +174,7 @@ def is_python_function(found: Sequence[Token]) -> bool:
 def _is_jetsql_show(lead: Sequence[Token], second: str) -> bool:
     if second in ("ALL", "CREATE"):
         return _is_similar(_word(lead, 2), "JOB")
-    return _is_similar(second, *_SHOWN)
+    return second in _SHOWN_ACCOUNTS or _is_similar(second, *_SHOWN)
 
 
 def _describes_table(rest: Sequence[Token]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Final
 
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
@@ -13,6 +14,7 @@ INLINED: Final = (
     *("_job", "_goal", "_kind", "or_replace", "or_refresh"),
     *("if_not_exists", "if_exists", "comment", "timeout", "option"),
     *("parameters", "parameter", "returns", "column", "columns", "_clause", "deterministic"),
+    *("_rights", "object_rights", "_right", "engine_rights", "_engine_right", "_object", "named_object"),
 )
 """Rules that are shown where they are used: a reader wants to see a statement whole."""
 SLOT_WORDS: Final = {
@@ -35,6 +37,15 @@ SLOT_WORDS: Final = {
     "DEFAULT_VALUE": "expression",
     "HANDLER_NAME": "'handler'",
     "SOURCE": "$$ Python $$",
+    "NEW_USER": "name",
+    "USER_NAME": "user",
+    "NEW_ROLE": "name",
+    "ROLE_NAME": "role",
+    "GRANTEE_NAME": "grantee",
+    "TOKEN_ID": "'id'",
+    "CATALOG_NAME": "name",
+    "OBJECT_NAME": "name",
+    "LOCATION_URL": "'url'",
     "FILE_NAME": "'file'",
     "NEW_TEST": "name",
     "CONDITION_TEXT": "'condition'",
@@ -46,7 +57,14 @@ SLOT_WORDS: Final = {
 
 _SAME: Final = {"MATERIALIZED": "STREAMING", "VIEW": "TABLE", "VIEWS": "TABLES", "DESC": "DESCRIBE"}
 # The words that a statement begins with, where they are not those of its title.
-_LEADS: Final = {"alter_job_options": ("ALTER", "JOB")}
+_LEADS: Final = {
+    "alter_job_options": ("ALTER", "JOB"),
+    "alter_owner": ("ALTER", "OWNER"),
+    "grant_rights": ("GRANT", "ON"),
+    "grant_role": ("GRANT",),
+    "revoke_rights": ("REVOKE", "ON"),
+    "revoke_role": ("REVOKE",),
+}
 _LEAD_WORDS: Final = 8
 _RULE: Final = re.compile(r"^(\w+): (.*(?:\n +\|.*)*)", re.MULTILINE)
 _LIST: Final = re.compile(r"(\w+) \(COMMA \1\)\*")
@@ -109,6 +127,12 @@ def _expand(text: str) -> str:
     return re.sub(r"\b[A-Za-z_]+\b\*?", lambda match: _symbol(match.group()), text)
 
 
+def _is_enclosed(text: str) -> bool:
+    """Return whether a text is in one pair of parentheses."""
+    depths = list(accumulate((sign == "(") - (sign == ")") for sign in text))
+    return text.startswith("(") and 0 not in depths[:-1]
+
+
 def _symbol(name: str) -> str:
     if name.endswith("*"):
         return f"[{_symbol(name[:-1])} ...]"
@@ -118,7 +142,7 @@ def _symbol(name: str) -> str:
         return SLOT_WORDS[name]
     if name in INLINED or name == "options":
         expanded = _expand(_rules()[name])
-        return f"({expanded})" if " | " in expanded and not expanded.startswith("(") else expanded
+        return f"({expanded})" if " | " in expanded and not _is_enclosed(expanded) else expanded
     if name in _rules():
         return name if name == "table" else _expand(_rules()[name])
     return name

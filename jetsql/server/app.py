@@ -14,7 +14,7 @@
     POST   /v1/backup                   write a backup into a folder of the engine's machine
     GET    /metrics                     return the metrics of engine and jobs in Prometheus's format
     GET    /openapi.json                describe this API for programs
-    GET    /healthz[?nonce=...&address=...]
+    GET    /healthz[?nonce=...&address=...[&token=...]]
                                         return whether the engine is up, and its role, without a token. The response to
                                         a nonce and an address has a proof, see `discovery.proof`, by which a client
                                         recognizes the engine before it sends the token
@@ -45,6 +45,7 @@ from starlette.types import ASGIApp
 
 from jetsql.backup.backup_manifest import BackupManifest, summary
 from jetsql.errors import ErrorReport, JetSQLError, StatementError, check_text
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.request import Cancellation, cancellable
 from jetsql.server import wire
@@ -239,14 +240,17 @@ class HttpServer:
         return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
 
     async def _metrics(self, http: Request) -> Response:
+        self._access.require(Right.MONITOR, "GET /metrics")
         metrics = await self.on_thread(self._engine.prometheus_response, len(self.sessions), len(self.running))
         return Response(metrics.content, media_type=metrics.content_type)
 
     async def _stop(self, http: Request) -> Response:
+        self._access.require(Right.ADMIN, "POST /v1/engine/stop")
         self._request_stop()
         return Response(status_code=202)
 
     async def _back_up(self, http: Request) -> Response:
+        self._access.require(Right.ADMIN, "POST /v1/backup")
         folder = _folder(await read_json(http))
 
         def write() -> BackupManifest:

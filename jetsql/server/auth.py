@@ -8,11 +8,13 @@ An application below a path can admit its own sessions, as the web console does.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import secrets
 from collections.abc import Callable, Collection
 from ipaddress import ip_address
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -20,6 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
+from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.access.failed_logins import FailedLogins
 from jetsql.request import OWNER, Caller, Endpoint, acting_for
 from jetsql.server.statement_response import error_response
 
@@ -29,16 +33,42 @@ _STANDARD_PORTS: Final = (80, 443)
 OPEN_PATHS: Final = ("/healthz", "/readyz")
 
 
+class Accounts(Protocol):
+    """The users of an engine, with their tokens and rights: an `AccessRegistry`."""
+
+    @property
+    def is_token_disabled(self) -> bool:
+        """Return whether the engine's own token is refused."""
+
+    def user_of(self, text: str) -> str | None:
+        """Return the user with a token; None for a text that is no valid token."""
+
+    def proof_key(self, token_id: str) -> str | None:
+        """Return what is stored of a valid token, for the proof that this engine knows it; None without one."""
+
+    def note_use(self, text: str) -> None:
+        """Note that a token was used."""
+
+    def is_active_admin(self, user: str) -> bool:
+        """Return whether a user has all rights, and can log in."""
+
+    def require(self, right: Right, what: str) -> None:
+        """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
+
+
 class TokenAuth:
     """The check of requests.
 
-    token: required in every request.
+    token: the engine's own, of the built-in user.
     names: allowed host names, in addition to those of the loopback interface; a name with a port is an address under
     which clients reach the engine through another port.
+    accounts: the users with tokens of their own; None if there are none but the built-in one.
     """
 
-    def __init__(self, token: str, names: Collection[str] = ()) -> None:
+    def __init__(self, token: str, names: Collection[str] = (), accounts: Accounts | None = None) -> None:
         self._token = token.encode()
+        self._accounts = accounts
+        self._failed = FailedLogins()
         self._addresses = frozenset(name.casefold() for name in names)
         self._names = {*LOOPBACK_NAMES, *self._addresses, *map(without_port, self._addresses)}
         self._open_paths: frozenset[str] = frozenset(OPEN_PATHS)
@@ -67,62 +97,107 @@ class TokenAuth:
                 await app(scope, receive, send)
                 return
             headers = Headers(scope=scope)
-            refusal = _unclear_length(headers) or self._refusal(headers, scope["path"])
-            with acting_for(self._caller(headers, scope)):
+            caller = self._caller(headers, scope)
+            refusal = _unclear_length(headers) or self._refusal(headers, scope["path"], caller)
+            if refusal is None or refusal.status_code != 401:
+                self._note_use(headers, caller)
+            else:
+                await asyncio.sleep(self.delay_of_failure(caller.address))
+            with acting_for(caller):
                 await (app if refusal is None else refusal)(scope, receive, send)
 
         return guarded
 
-    def proof(self, nonce: str, address: str, port: int | None) -> str:
+    def proof(self, nonce: str, address: str, port: int | None, token_id: str = "") -> str:
         """Return the proof for a client that this engine knows the token, before the client sends it.
 
-        address: the host and port that the client means. Another program that listens there could forward the request,
-        so it must be an address of this engine. port: on which the engine listens.
+        token_id: the id of the user's token that the client has; empty for the engine's own one. address: the host and
+        port that the client means. Another program that listens there could forward the request, so it must be an
+        address of this engine. port: on which the engine listens.
         Raises StatementError NOT_AUTHORIZED.
         """
         name, _, given = address.rpartition(":")
         is_port = given.isdecimal() and int(given) in (port, *_STANDARD_PORTS)
         if address.casefold() in self._addresses or (is_port and name.casefold() in self._names):
-            return proof(self._token.decode(), nonce, address)
+            return proof(self._proof_key(token_id), nonce, address)
         message = f"The address {address!r} is none of this engine's, so it gives no proof for it."
         raise StatementError("NOT_AUTHORIZED", message, hint="Add the host name with the port to http_hosts.")
 
-    def _refusal(self, headers: Headers, path: str) -> Response | None:
+    def _proof_key(self, token_id: str) -> str:
+        """Return the key of the proof; a random one for a token that is not valid, so that its id is no secret."""
+        if not token_id:
+            return self._token.decode()
+        known = None if self._accounts is None else self._accounts.proof_key(token_id)
+        return known or secrets.token_hex()
+
+    def _refusal(self, headers: Headers, path: str, caller: Caller) -> Response | None:
         host = without_port(headers.get("host", ""))
         if host.casefold() not in self._names:
             hint = "Use localhost, or add the host name to http_hosts."
             message = f"The host name {host!r} is not allowed for this engine."
             refusal = StatementError("NOT_AUTHORIZED", message, hint=hint)
             return error_response(refusal.report(), 403)
-        if self._is_open(path) or self.has_token(headers):
+        if self._is_open(path) or caller.user:
             return None
         hint = "Send the header `Authorization: Bearer TOKEN`; the token is in the file engine.token of the home."
         refusal = StatementError("NOT_AUTHORIZED", "The token is missing or wrong.", hint=hint)
         return error_response(refusal.report(), 401, {"WWW-Authenticate": "Bearer"})
 
     def has_token(self, headers: Headers) -> bool:
-        """Return whether a request with these headers has the token."""
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        return scheme.casefold() == "bearer" and self.is_token(token.strip())
+        """Return whether a request with these headers has a valid token."""
+        return self.user_of_request(headers) is not None
 
-    def is_token(self, text: str) -> bool:
-        """Return whether a text is the token."""
-        return hmac.compare_digest(text.encode(errors="replace"), self._token)
+    def admits_to_console(self, user: str) -> bool:
+        """Return whether a user can use the web console: an admin, since pages show everything."""
+        return self._accounts is None or self._accounts.is_active_admin(user)
+
+    def user_of_request(self, headers: Headers) -> str | None:
+        """Return the user whose token a request with these headers has; None without a valid one."""
+        token = _bearer(headers)
+        return None if token is None else self.user_of(token)
+
+    def user_of(self, text: str) -> str | None:
+        """Return the user with a token; None for a text that is no valid token, whatever the reason."""
+        accounts = self._accounts
+        if hmac.compare_digest(text.encode(errors="replace"), self._token):
+            return None if accounts is not None and accounts.is_token_disabled else OWNER
+        return None if accounts is None else accounts.user_of(text)
 
     def is_known(self, headers: Headers) -> bool:
-        """Return whether a request has the token or belongs to a session of the application that checks itself."""
-        return self.has_token(headers) or self._has_session(headers)
+        """Return whether a request has a token or belongs to a session of the application that checks itself."""
+        return self.user_of_request(headers) is not None or self._has_session(headers)
+
+    def require(self, right: Right, what: str) -> None:
+        """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
+        if self._accounts is not None:
+            self._accounts.require(right, what)
+
+    def delay_of_failure(self, address: str) -> float:
+        """Note a failed login from an address, and return the seconds after which it is answered."""
+        return 0.0 if self._accounts is None else self._failed.note(address)
 
     def _caller(self, headers: Headers, scope: Scope) -> Caller:
         """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""
         endpoint = Endpoint.CONSOLE if self._is_own(scope["path"]) else Endpoint.HTTP
-        return Caller(OWNER if self.has_token(headers) else "", endpoint, _address(scope))
+        return Caller(self.user_of_request(headers) or "", endpoint, _address(scope))
+
+    def _note_use(self, headers: Headers, caller: Caller) -> None:
+        """Note the use of a user's token, without waiting for the store."""
+        token = _bearer(headers)
+        if self._accounts is not None and token is not None and caller.user not in ("", OWNER):
+            asyncio.get_running_loop().run_in_executor(None, self._accounts.note_use, token)
 
     def _is_open(self, path: str) -> bool:
         return path in self._open_paths or self._is_own(path)
 
     def _is_own(self, path: str) -> bool:
         return self._own_prefix is not None and path.startswith(self._own_prefix)
+
+
+def _bearer(headers: Headers) -> str | None:
+    """Return the token of a request; None without one."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.casefold() == "bearer" else None
 
 
 def _address(scope: Scope) -> str:

@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Final, Protocol
 
 from jetsql.errors import EngineError, StatementError
+from jetsql.request import ENGINE, current
 from jetsql.server.statement_result import StatementResult
 
 # The smallest interval between two checks for idle sessions.
@@ -38,8 +39,15 @@ class ClientSession:
     def __init__(self, session: Session) -> None:
         self.id = secrets.token_urlsafe(16)  # 128 random bits: any client that knows the id can use the session
         self.session = session
+        self.user = current().caller.user  # only this user can use it
         self.active_statements = 0
         self.last_used = monotonic()
+
+    @property
+    def is_of_caller(self) -> bool:
+        """Return whether the caller can use it: its user, or the engine itself."""
+        caller = current().caller
+        return caller is ENGINE or self.user == caller.user
 
 
 class ClientSessions:
@@ -73,12 +81,14 @@ class ClientSessions:
         return opened
 
     def close(self, session_id: str) -> None:
-        """Close a session, if it is open. Its statements run to their end, except streaming selects.
+        """Close a session of the caller, if it is open. Its statements run to their end, except streaming selects.
 
         `RunningStatements.cancel_streaming_selects` cancels those.
         """
         with self._lock:
-            self._sessions.pop(session_id, None)
+            session = self._sessions.get(session_id)
+            if session is not None and session.is_of_caller:
+                del self._sessions[session_id]
 
     @contextmanager
     def using(self, session_id: str | None) -> Iterator[Session]:
@@ -142,7 +152,7 @@ class ClientSessions:
 
     def _get(self, session_id: str) -> ClientSession:
         session = self._sessions.get(session_id)
-        if session is None:
+        if session is None or not session.is_of_caller:
             raise StatementError(
                 "SESSION_NOT_FOUND",
                 "The session does not exist: it was closed, or the engine has restarted.",

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, Final, Protocol
 
 from jetsql.errors import ErrorReport, StatementError
-from jetsql.request import Cancellation, cancellable
+from jetsql.request import Cancellation, cancellable, current
 from jetsql.server import wire
 from jetsql.server.client_sessions import ClientSessions, Session
 
@@ -35,15 +35,16 @@ class StatementRequest:
     arrow: bool = False  # the rows are an Arrow stream
     live: bool = False  # the client accepts a result without an end
     cancellation: Cancellation = field(default_factory=Cancellation)
+    user: str = field(default_factory=lambda: current().caller.user)  # only this user can cancel it
 
     @property
     def key(self) -> StatementKey:
-        return self.session, self.id
+        return self.user, self.session, self.id
 
 
-StatementKey = tuple[str | None, str]
-"""The session of a statement, and its id there. Only a client that knows the session can cancel the statement; without
-a session, the id of the statement is as hard to guess as that of a session."""
+StatementKey = tuple[str, str | None, str]
+"""The user of a statement, its session, and its id there. Only a client of this user that knows the session can cancel
+the statement; without a session, the id of the statement is as hard to guess as that of a session."""
 
 Emit = Callable[[bytes | ErrorReport], None]
 """A function that sends a line, or the error that ends the response, to the client.
@@ -104,7 +105,7 @@ class RunningStatements:
         Raises StatementError STATEMENT_NOT_FOUND, with the same message if the statement runs in another session.
         """
         with self._lock:
-            request = self._running.get((session_id, statement_id))
+            request = self._running.get((current().caller.user, session_id, statement_id))
         if request is None:
             raise StatementError("STATEMENT_NOT_FOUND", "No statement with this id is running; it may have ended.")
         request.cancellation.cancel()
@@ -114,7 +115,7 @@ class RunningStatements:
         with self._lock:
             selects = [self._running[key] for key in self._streaming_selects]
         for request in selects:
-            if request.session == session_id:
+            if request.session == session_id and request.user == current().caller.user:
                 request.cancellation.cancel(_SESSION_CLOSED)
 
     def cancel_all(self) -> None:

@@ -80,7 +80,7 @@ def health_response(status: str, role: str, access: TokenAuth, http: Request) ->
     nonce, address = http.query_params.get("nonce"), http.query_params.get("address")
     if nonce is not None and address is not None:  # clients of earlier releases do not name the address
         try:
-            message["proof"] = access.proof(nonce, address, http.scope["server"][1])
+            message["proof"] = access.proof(nonce, address, http.scope["server"][1], http.query_params.get("token", ""))
         except StatementError as error:
             return error_response(error.report(), 403)
     return JSONResponse(message, 200 if status == "up" else 503)

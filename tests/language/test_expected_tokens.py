@@ -14,10 +14,15 @@ from tests.support.hypothesis_profiles import examples
 @pytest.mark.parametrize(
     ("prefix", "words"),
     [
-        ("ALTER JOB x ", ("OPTIONS", "RESTART", "RESUME", "SUSPEND")),
+        ("ALTER JOB x ", ("OPTIONS", "OWNER", "RESTART", "RESUME", "SUSPEND")),
         ("alter job x sus", ("SUSPEND",)),
         ("ALTER JOB x OPTIONS ('a'='b') ", ("RESUME",)),
-        ("SHOW ", ("ALL", "CREATE", "ENGINES", "JOB", "JOBS", "MATERIALIZED", "MEMBERS", "SNAPSHOTS", "STREAMING")),
+        (
+            "SHOW ",
+            tuple(
+                "ALL CREATE ENGINES GRANTS JOB JOBS MATERIALIZED MEMBERS ROLES SNAPSHOTS STREAMING TOKENS USERS".split()
+            ),
+        ),
         ("SHOW J", ("JOB", "JOBS")),
         ("/* x */ EXPLAIN -- y\n", ("CREATE", "FORMATTED")),
         ("CREATE JOB x ", ("AS", "COMMENT", "OPTIONS")),
@@ -78,8 +83,8 @@ def test_places_where_a_statement_can_end() -> None:
 
 def test_every_statement_can_be_written_from_the_first_word_on() -> None:
     assert completions("").words == tuple(
-        "ADVANCE ALTER CREATE DESC DESCRIBE DROP EXPECT EXPLAIN"
-        " REFRESH RESTART RESUME RUN SHOW START SUSPEND WAIT".split()
+        "ADVANCE ALTER CREATE DESC DESCRIBE DROP EXPECT EXPLAIN GRANT"
+        " REASSIGN REFRESH RESTART RESUME REVOKE RUN SHOW START SUSPEND WAIT".split()
     )
 
 
@@ -98,6 +103,8 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         Slot.PATTERN_TEXT: "'p'",
         Slot.HANDLER_NAME: "'f'",
         Slot.SOURCE: "$$ return 1 $$",
+        Slot.TOKEN_ID: "'a1b2c3d4'",
+        Slot.LOCATION_URL: "'s3a://b/in'",
     }
     text = ""
     for _ in range(40):

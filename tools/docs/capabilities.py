@@ -154,6 +154,16 @@ CAPABILITIES: Final = (
         denied_by=r"There is one engine( process)?\.|jobs do not run until an engine starts again",
     ),
     Capability(
+        "users and rights",
+        "several people use an engine with tokens of their own, and see and operate the jobs that they have rights on",
+        "reference/security.md#users-and-rights",
+        statements=(
+            *("create_user", "alter_user", "drop_user", "create_role", "drop_role", "create_token", "drop_token"),
+            *("grant_rights", "grant_role", "revoke_rights", "revoke_role", "alter_owner", "reassign_owned"),
+            *("show_users", "show_roles", "show_tokens", "show_grants"),
+        ),
+    ),
+    Capability(
         "executors that join",
         "jobs restart on more or fewer cores",
         "how-to/scaling.md",
@@ -206,10 +216,10 @@ LIMITS: Final = (
     ),
     Limit(
         "Users",
-        "Every client with the token of an engine has all rights.",
+        "Only users with `ADMIN` can run queries and create jobs. Others see and operate the jobs of their rights.",
         "reference/security.md#users-and-rights",
         "docs/reference/security.md",
-        "JetSQL has no users and no rights of its own yet",
+        "Spark does not check rights yet",
     ),
     Limit(
         "Real time",

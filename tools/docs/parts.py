@@ -39,6 +39,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "shell settings": settings_tables.shell_settings,
     "errors": error_parts.errors,
     "relations": system_parts.relations,
+    "rights": system_parts.rights,
     "metrics": system_parts.metrics,
     "program": command_parts.program,
     "commands": command_parts.commands,

@@ -5,13 +5,18 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Final
 
+from jetsql.jobs.access.access_records import Right, SecurableKind
+from jetsql.jobs.access.rights_table import RIGHTS, RightSpec
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
 from jetsql.server.prometheus import JobsCollector
 from tools.docs.markdown import table
 
 _NO_JOBS: Any = SimpleNamespace(
-    registry=SimpleNamespace(live=tuple), store=SimpleNamespace(all_jobs=tuple), metrics=SimpleNamespace(jobs=tuple)
+    registry=SimpleNamespace(live=tuple),
+    store=SimpleNamespace(all_jobs=tuple),
+    metrics=SimpleNamespace(jobs=tuple),
+    access=SimpleNamespace(sees_job=lambda job: True),
 )
 _SUFFIXES: Final = {"counter": "_total", "info": "_info"}
 
@@ -23,6 +28,24 @@ def relations() -> str:
         rows = [(f"`{each.name}`", f"`{(each.type or 'string').upper()}`", each.comment) for each in relation.columns]
         parts.append(f"## jetsql.{relation.name}\n\n{relation.comment}\n\n{table(('column', 'type', 'meaning'), rows)}")
     return "\n".join(parts)
+
+
+def rights() -> str:
+    """Return the table of rights."""
+    rows = [(f"`{spec.right}`", _grantable_on(spec), spec.lets) for spec in RIGHTS.values()]
+    owner = (
+        f"`{Right.OWNER}`",
+        "who owns the object",
+        "do all of these on it, `DROP` and `ALTER` it, and grant rights on it",
+    )
+    return table(("right", "on", "lets its holder"), (*rows, owner))
+
+
+def _grantable_on(spec: RightSpec) -> str:
+    if spec.objects == (SecurableKind.ENGINE,):
+        return "the engine"
+    words = {SecurableKind.ENGINE: "`ALL SCHEMAS`", SecurableKind.TABLE: "`TABLE`, `VIEW`"}
+    return ", ".join(words.get(kind, f"`{kind}`") for kind in spec.grantable_on)
 
 
 def metrics() -> str:

@@ -19,6 +19,7 @@ from time import monotonic, time
 from typing import Any, Final
 
 from jetsql.home.private_files import write_private
+from jetsql.request import OWNER
 
 _LOG: Final = logging.getLogger(__name__)
 FILE: Final = "engine.logins"
@@ -41,6 +42,7 @@ class Login:
     last_used: float
     user: int | None = None
     """The user of this machine who has logged in, see `client_user`; only this user can use the cookie."""
+    account: str = OWNER  # the user of the engine who has logged in
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """A value that each request with an effect has to repeat. Pages of other origins cannot read it."""
     client_session: str | None = None  # the id of the session in which its SQL page runs statements; may be closed
@@ -72,21 +74,23 @@ class LoginSessions:
         self._absolute_seconds = absolute_seconds
         self._link_seconds = link_seconds
         self._logins: dict[str, Login] = {}
-        self._links: dict[str, float] = {}
+        self._links: dict[str, tuple[str, float]] = {}
         self._lock = Lock()
         self._file = file
         self._engine = engine
         self._is_changed = False
         self._read()
 
-    def open(self, user: int | None = None) -> tuple[str, Login]:
+    def open(self, user: int | None = None, account: str = OWNER) -> tuple[str, Login]:
         """Open a session of a user; return the cookie's value and the session.
+
+        user: of this machine. account: the user of the engine.
 
         The oldest one ends if there are too many.
         """
         value = secrets.token_urlsafe(32)
         now = self._clock()
-        login = Login(_hash(value), now, now, user)
+        login = Login(_hash(value), now, now, user, account)
         with self._lock:
             self._remove_ended(now)
             self._logins[login.key] = login
@@ -116,20 +120,20 @@ class LoginSessions:
             self._logins.pop(login.key, None)
             self._is_changed = True
 
-    def make_link(self) -> str:
-        """Return a code that opens one session, within a short time."""
+    def make_link(self, account: str = OWNER) -> str:
+        """Return a code that opens one session of a user of the engine, within a short time."""
         code = secrets.token_urlsafe(32)
         with self._lock:
-            self._links[_hash(code)] = self._clock() + self._link_seconds
+            self._links[_hash(code)] = account, self._clock() + self._link_seconds
             while len(self._links) > _LINKS_MOST:
                 del self._links[next(iter(self._links))]
         return code
 
-    def redeem(self, code: str) -> bool:
-        """Use up a code. Return whether it was valid."""
+    def redeem(self, code: str) -> str | None:
+        """Use up a code. Return the user of the engine for whom it was made; None if it was not valid."""
         with self._lock:
-            until = self._links.pop(_hash(code), None)
-        return until is not None and self._clock() < until
+            account, until = self._links.pop(_hash(code), ("", 0.0))
+        return account if account and self._clock() < until else None
 
     @property
     def is_changed(self) -> bool:
@@ -156,7 +160,7 @@ class LoginSessions:
         for login in self._logins.values():
             login.noted = login.last_used
             times = {"opened": login.opened + elapsed, "last_used": login.last_used + elapsed}
-            notes.append({"key": login.key, "user": login.user, "csrf": login.csrf, **times})
+            notes.append({"key": login.key, "user": login.user, "account": login.account, "csrf": login.csrf, **times})
         return notes
 
     def _read(self) -> None:
@@ -172,8 +176,10 @@ class LoginSessions:
                 # A clock that was set back must not prolong a session.
                 opened, used = (min(float(note[name]) - elapsed, now) for name in ("opened", "last_used"))
                 # The page reports that its session for statements has ended.
-                csrf, user = str(note["csrf"]), note.get("user")
-                login = Login(str(note["key"]), opened, used, user, csrf, client_session="", noted=used)
+                user, account = note.get("user"), str(note.get("account", OWNER))
+                login = Login(
+                    str(note["key"]), opened, used, user, account, str(note["csrf"]), client_session="", noted=used
+                )
                 self._logins[login.key] = login
         except (OSError, ValueError, KeyError, TypeError) as error:
             _LOG.warning("Users of the web console have to log in again: %s cannot be read: %s", FILE, error)

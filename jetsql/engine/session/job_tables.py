@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -16,6 +16,7 @@ from jetsql.errors import StatementError
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, quoted_table
 from jetsql.jobs.planning.sink_traits import EXTERNAL_PROVIDERS
 from jetsql.language.statement import Body, TableIdentifier
+from jetsql.language.tokens import quoted_name
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +39,13 @@ def qualify(table: TableIdentifier, spark: SparkSession) -> str:
             hint="Write schema.table, or the name of a catalogue in config.toml before it.",
         )
     return join_table([SESSION_CATALOG, *parts])
+
+
+def has_namespace(name: Sequence[str], spark: SparkSession) -> bool:
+    """Return whether there is a catalogue, or a schema with its catalogue before it."""
+    if len(name) == 1:
+        return bool(spark._jsparkSession.sessionState().catalogManager().isCatalogRegistered(name[0]))
+    return spark.catalog.databaseExists(".".join(map(quoted_name, name)))
 
 
 def is_empty(table: str, spark: SparkSession, catalog: Catalog) -> bool:

@@ -69,6 +69,13 @@ class AlterOptions:
 
 
 @dataclass(frozen=True)
+class ChangeOwner:
+    """Give the job to another user. It runs with the rights of the new owner from then on."""
+
+    owner: str  # the key of the user
+
+
+@dataclass(frozen=True)
 class Started:
     """The engine started the run."""
 
@@ -208,7 +215,9 @@ class Superseded:
     reason: str = "A newer job has its name."  # a sentence for its history
 
 
-UserEvent = Submit | Suspend | Resume | Restart | Cancel | AlterOptions | TakeSnapshot | Update | SnapshotWritten
+UserEvent = (
+    Submit | Suspend | Resume | Restart | Cancel | AlterOptions | ChangeOwner | TakeSnapshot | Update | SnapshotWritten
+)
 RunEvent = (
     RuntimeEvent
     | Started

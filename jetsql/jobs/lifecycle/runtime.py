@@ -1,4 +1,4 @@
-"""The interface between the manager and what runs the jobs: six protocols, and the events that a run reports.
+"""The interface between the manager and what runs the jobs: seven protocols, and the events that a run reports.
 
 The tests use an in-memory implementation. The manager calls `analyse`, `check_conf`, `check_real_time` and `explain` on
 the thread of a statement, and all other methods on worker threads, so they can block. The manager's writer thread never
@@ -180,6 +180,9 @@ class JobTables(Protocol):
     def find_table(self, table: str) -> JobTable | None:
         """Return the table or view with a qualified name, or None."""
 
+    def has_namespace(self, name: Sequence[str]) -> bool:
+        """Return whether there is a catalogue, or a schema with its catalogue before it."""
+
     def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
         """Return the names of the TIMESTAMP columns of a table or view; none if it does not exist.
 
@@ -197,6 +200,17 @@ class JobTables(Protocol):
 
     def drop_table(self, table: str) -> None:
         """Drop the table with a qualified name, if it exists. Raises Spark's errors."""
+
+
+class RightsGates(Protocol):
+    """The checks of rights where Spark analyses a plan."""
+
+    @property
+    def enforces_rights(self) -> bool:
+        """Return whether Spark's statements of users without ADMIN are checked; otherwise they must not run."""
+
+    def publish_rights(self, rights: str | None) -> None:
+        """Replace the rights by which plans are checked, see `effective_rights`. rights: JSON, or None without users"""
 
 
 class JobFunctions(Protocol):
@@ -371,5 +385,5 @@ class JobCluster(Protocol):
         """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
 
 
-class JobRuntime(JobTables, JobFunctions, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol):
+class JobRuntime(JobTables, JobFunctions, RightsGates, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol):
     """All that runs the jobs."""

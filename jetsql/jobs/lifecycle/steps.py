@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from jetsql.jobs.lifecycle.events import CleanupFailed, Event, Outcome, Step
+from dataclasses import replace
+
+from jetsql.jobs.lifecycle.events import ChangeOwner, CleanupFailed, Event, Outcome, Step
 from jetsql.jobs.lifecycle.runtime import ResourceNotice, SinkNotice
 from jetsql.jobs.lifecycle.step_context import (
     StepContext,
@@ -66,6 +68,13 @@ def refuse_alter(job: Job, event: Event, context: StepContext) -> Step:
     """Refuse to change the options of a job that is not suspended."""
     message = f"has status {job.status.value}, but options can be changed only while it is suspended"
     return refuse(job, message, "Use SUSPEND JOB first.")
+
+
+def change_owner(job: Job, event: ChangeOwner, context: StepContext) -> Step:
+    """Give the job to another user."""
+    changed = replace(job, owner=event.owner)
+    message = f"from {job.owner} to {event.owner}"
+    return Step(changed, Outcome.CHANGED, history_event="owner changed", history_message=message)
 
 
 def record_sink_notice(job: Job, event: SinkNotice, context: StepContext) -> Step:

@@ -16,6 +16,7 @@ from jetsql.jobs.lifecycle import cluster_steps, failure, snapshot_steps, start,
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
+    ChangeOwner,
     CleanupFailed,
     EngineCrashed,
     EngineStarted,
@@ -185,6 +186,7 @@ TABLE: Final[Mapping[type, Row]] = {
         failed=steps.refuse_ended,
         completed=steps.refuse_ended,
     ),
+    ChangeOwner: _same(steps.change_owner),
     TakeSnapshot: _row(
         not_running=snapshot_steps.snapshot_running,
         starting=snapshot_steps.snapshot_running,

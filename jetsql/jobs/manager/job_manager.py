@@ -42,6 +42,7 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.runtime import BatchCommitted, CrashReport, JobRuntime
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
+from jetsql.jobs.manager.access_registry import AccessRegistry
 from jetsql.jobs.manager.function_registry import FunctionRegistry
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
 from jetsql.jobs.manager.membership import Membership
@@ -102,6 +103,7 @@ class Manager:
             self._apply_with_retry,
         )
         self.functions = FunctionRegistry(store, runtime, self._writer.submit)
+        self.access = AccessRegistry(store, runtime, self.registry, self._writer.submit, clock)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -112,6 +114,7 @@ class Manager:
         self._open = True
         self._writer.start()
         self.functions.load()
+        self.access.load()
         self.runtime.watch_members(self._on_members)
         self._writer.submit(self._engine_up).result()
 

@@ -17,6 +17,7 @@ from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink
 from jetsql.jobs.model.job_options import Guarantee, Options
 from jetsql.language.statement import Body, TableKind
+from jetsql.request import OWNER
 
 
 class Status(StrEnum):
@@ -199,6 +200,7 @@ class Job:
         0.0  # seconds that the next engine waits before it starts the job, which may have ended this one
     )
     stable_after: float | None = None  # progress after this time, in seconds since the epoch, ends the row of crashes
+    owner: str = OWNER  # the key of the user with whose rights it runs
 
     @property
     def plan(self) -> Plan:

@@ -18,7 +18,7 @@ from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
-from jetsql.jobs.statements.lookup import find_job
+from jetsql.jobs.statements.lookup import find_job, visible_jobs
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
@@ -223,8 +223,10 @@ def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.job_history`: the history of all jobs, oldest row first."""
-    names = {job.id: job.name for job in manager.store.all_jobs()}
+    names = {job.id: job.name for job in visible_jobs(manager, manager.store.all_jobs())}
     for row in manager.store.history():
+        if row.job_id not in names:
+            continue
         origin = (None, None) if row.by is None else (row.by.endpoint or None, row.by.address or None)
         yield (names.get(row.job_id), row.job_id, *_history_row(row), *origin)
 

@@ -9,6 +9,7 @@ from typing import Final
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.statements.command_result import describe_error
+from jetsql.jobs.statements.lookup import live_views, visible_jobs
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column
 
@@ -50,6 +51,8 @@ def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     live = {view.job.id: view.job for view in manager.registry.live()}
     for job_id in manager.metrics.jobs():
         job = live.get(job_id) or manager.store.job(job_id)
+        if not (manager.access.is_admin if job is None else manager.access.sees_job(job)):
+            continue
         name = None if job is None else job.name
         for measure in manager.metrics.rows(job_id):
             yield (name, job_id, *_cells(measure))
@@ -80,9 +83,10 @@ def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
 
     Ended jobs are included so that monitoring sees failed jobs.
     """
-    jobs = {view.job.id: view.job for view in manager.registry.live()}
+    jobs = {view.job.id: view.job for view in live_views(manager)}
     names = {job.name.casefold() for job in jobs.values()}
-    for job in sorted(manager.store.all_jobs(), key=lambda job: job.id, reverse=True):
+    stored = visible_jobs(manager, manager.store.all_jobs())
+    for job in sorted(stored, key=lambda job: job.id, reverse=True):
         if job.name.casefold() not in names:
             names.add(job.name.casefold())
             jobs[job.id] = job

@@ -17,7 +17,7 @@ from jetsql.jobs.model.job import Job, Snapshot
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import describe
 from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics, measure_job
-from jetsql.jobs.statements.lookup import find_job, find_live_job
+from jetsql.jobs.statements.lookup import find_job, find_live_job, live_views, visible_jobs, visible_snapshots
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_job, sample_jobs
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import DescribeJob, Name
@@ -34,7 +34,7 @@ class JobQueries:
 
     def live(self) -> tuple[JobView, ...]:
         """Return the jobs that have not ended, newest first, from memory."""
-        return self._manager.registry.live()
+        return live_views(self._manager)
 
     def statuses(self) -> Mapping[str, int]:
         """Return the number of live jobs by status, from memory."""
@@ -42,7 +42,8 @@ class JobQueries:
 
     def view(self, job_id: str) -> JobView | None:
         """Return a live job, from memory; None if it has ended."""
-        return self._manager.registry.get(job_id)
+        view = self._manager.registry.get(job_id)
+        return view if view is not None and self._manager.access.sees_job(view.job) else None
 
     def live_named(self, name: str) -> JobView | None:
         """Return the live job with a name, from memory; None if there is none."""
@@ -50,11 +51,12 @@ class JobQueries:
 
     def stored(self, job_id: str) -> Job | None:
         """Return a job of the store; None if it was forgotten."""
-        return self._manager.store.job(job_id)
+        job = self._manager.store.job(job_id)
+        return job if job is not None and self._manager.access.sees_job(job) else None
 
     def ended(self) -> Sequence[Job]:
         """Return the jobs of the store that have ended, newest first."""
-        return self._manager.store.ended_jobs()[::-1]
+        return visible_jobs(self._manager, self._manager.store.ended_jobs()[::-1])
 
     def find(self, job_id: str) -> Job:
         """Return a job, live or ended. Raises StatementError JOB_NOT_FOUND."""
@@ -70,11 +72,11 @@ class JobQueries:
 
     def history(self, job_id: str) -> Sequence[HistoryRow]:
         """Return the history of a job, newest row first."""
-        return self._manager.store.history(job_id)[::-1]
+        return self._manager.store.history(job_id)[::-1] if self._is_visible(job_id) else ()
 
     def snapshots(self, job_id: str | None = None) -> Sequence[Snapshot]:
         """Return the snapshots, newest first. job_id: of the job that they are of; None for all."""
-        return [each for each in self._manager.store.snapshots()[::-1] if job_id in (None, each.job_id)]
+        return [each for each in visible_snapshots(self._manager)[::-1] if job_id in (None, each.job_id)]
 
     # --- metrics -----------------------------------------------------------------------------------------------------
 
@@ -96,15 +98,23 @@ class JobQueries:
 
     def latest_batch(self, job_id: str) -> BatchMetrics | None:
         """Return the metrics of a job's newest batch, from memory; None for a job without one."""
-        return self._manager.metrics.latest(job_id)
+        return self._manager.metrics.latest(job_id) if self._is_visible(job_id) else None
 
     def batches(self, job_id: str) -> Sequence[BatchMetrics]:
         """Return the metrics of a job's batches, oldest first, from memory."""
-        return self._manager.metrics.rows(job_id)
+        return self._manager.metrics.rows(job_id) if self._is_visible(job_id) else ()
 
     def batches_after(self, job_id: str, time: float) -> Sequence[BatchMetrics]:
         """Return the metrics of a job's batches after a time, oldest first, from memory. time: seconds since 1970."""
-        return [batch for batch in self._manager.metrics.since(job_id, time) if batch.time > time]
+        seen = self._is_visible(job_id)
+        return [batch for batch in self._manager.metrics.since(job_id, time) if batch.time > time and seen]
+
+    def _is_visible(self, job_id: str) -> bool:
+        """Return whether the caller has a right on a job. Only an admin has one on a forgotten job."""
+        if self._manager.access.is_admin:
+            return True
+        job = self._manager.store.job(job_id)
+        return job is not None and self._manager.access.sees_job(job)
 
 
 def _name(job_id: str) -> Name:

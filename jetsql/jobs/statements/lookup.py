@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
-from jetsql.jobs.model.job import name_key
+from jetsql.jobs.model.job import Job, Snapshot, name_key
 from jetsql.jobs.model.table_names import split_table
 from jetsql.language.statement import Name
 from jetsql.language.tokens import written_name
@@ -22,7 +23,26 @@ _MOST_MEANT: Final = 3  # names in a hint
 def find_live_job(manager: Manager, name: str) -> JobView | None:
     """Return the live job with this name, or None."""
     key = name_key(name)
-    return next((view for view in manager.registry.live() if name_key(view.job.name) == key), None)
+    return next((view for view in live_views(manager) if name_key(view.job.name) == key), None)
+
+
+def live_views(manager: Manager) -> tuple[JobView, ...]:
+    """Return the live jobs that the caller has a right on, newest first."""
+    return tuple(view for view in manager.registry.live() if manager.access.sees_job(view.job))
+
+
+def visible_jobs(manager: Manager, jobs: Iterable[Job]) -> tuple[Job, ...]:
+    """Return the jobs that the caller has a right on, in their order."""
+    return tuple(job for job in jobs if manager.access.sees_job(job))
+
+
+def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:
+    """Return the snapshots of jobs that the caller can operate, oldest first; all of them for an admin."""
+    snapshots = manager.store.snapshots()
+    if manager.access.is_admin:
+        return snapshots
+    operated = {job.id for job in manager.store.all_jobs() if manager.access.has_right_on_job(Right.OPERATE, job)}
+    return tuple(snapshot for snapshot in snapshots if snapshot.job_id in operated)
 
 
 def find_job(manager: Manager, name: Name) -> JobView:
@@ -46,7 +66,7 @@ def _by_name(manager: Manager, text: str, place: Span | None) -> JobView:
     if live is not None:
         return live
     ended = manager.store.newest_named(text)
-    if ended is None:
+    if ended is None or not manager.access.sees_job(ended):
         raise _not_found(manager, text, place)
     return JobView(ended)
 
@@ -54,17 +74,17 @@ def _by_name(manager: Manager, text: str, place: Span | None) -> JobView:
 def _by_id(manager: Manager, text: str, place: Span | None) -> JobView:
     job_id = canonical_id(text)
     shown = manager.registry.get(job_id) if job_id else None
-    if shown is not None:
+    if shown is not None and manager.access.sees_job(shown.job):
         return shown
     ended = manager.store.job(job_id) if job_id else None
-    if ended is None:
+    if ended is None or not manager.access.sees_job(ended):
         hint = "Ids have the form '0401-9f77-b9c0-0001'; SHOW ALL JOBS lists them. Write a job's name without quotes."
         raise StatementError("JOB_NOT_FOUND", f"There is no job with the id '{text}'.", place=place, hint=hint)
     return JobView(ended)
 
 
 def _not_found(manager: Manager, text: str, place: Span | None) -> StatementError:
-    meant = meant_name(text, (view.job.name for view in manager.registry.live()))
+    meant = meant_name(text, (view.job.name for view in live_views(manager)))
     hint = meant or "SHOW ALL JOBS lists the jobs."
     return StatementError("JOB_NOT_FOUND", f"There is no job named {text}.", place=place, hint=hint)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
@@ -16,7 +17,14 @@ from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import create_text
-from jetsql.jobs.statements.lookup import find_job, find_live_job, like_pattern
+from jetsql.jobs.statements.lookup import (
+    find_job,
+    find_live_job,
+    like_pattern,
+    live_views,
+    visible_jobs,
+    visible_snapshots,
+)
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
 from jetsql.output.counts import counted
@@ -61,7 +69,7 @@ MORE_JOB_COLUMNS: Final = (
     Column("batch", "bigint", "the newest committed batch"),
     Column("input_rows", "bigint", "rows read since the engine started; NULL for an ended job"),
     Column("late_rows", "bigint", "rows older than the watermark, dropped since the engine started"),
-    Column("statement", comment="the statement that creates it, without secrets"),
+    Column("statement", comment="the statement that creates it, without secrets; NULL without the right OPERATE"),
 )
 
 JOBS_TABLE_COLUMNS: Final = (*JOB_COLUMNS, *MORE_JOB_COLUMNS)
@@ -70,7 +78,7 @@ SNAPSHOTS_TABLE_COLUMNS: Final = (Column("id", comment="names its folder in the 
 
 def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
     """Return the jobs, newest first; without ALL only live jobs."""
-    views = all_views(manager) if statement.all_jobs else manager.registry.live()
+    views = all_views(manager) if statement.all_jobs else live_views(manager)
     if statement.pattern is not None:
         pattern = like_pattern(statement.pattern)
         views = tuple(view for view in views if pattern.fullmatch(view.job.name))
@@ -78,9 +86,10 @@ def show_jobs(manager: Manager, statement: ShowJobs) -> Table:
 
 
 def all_views(manager: Manager) -> tuple[JobView, ...]:
-    """Return all jobs, including ended ones, newest first."""
+    """Return all jobs that the caller has a right on, including ended ones, newest first."""
     live = {view.job.id: view for view in manager.registry.live()}
-    return tuple(live.get(job.id, JobView(job)) for job in reversed(manager.store.all_jobs()))
+    stored = visible_jobs(manager, reversed(manager.store.all_jobs()))
+    return tuple(live.get(job.id, JobView(job)) for job in stored)
 
 
 def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -89,12 +98,14 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     for view in all_views(manager):
         job = view.job
         totals = manager.metrics.totals(job.id) if job.is_live else None
-        yield (*_job_row(manager, view), *_more_cells(job, began.get(RunId(job.id, job.run)), totals))
+        can_read = manager.access.has_right_on_job(Right.OPERATE, job)
+        text = create_text(job) if can_read else None
+        yield (*_job_row(manager, view), *_more_cells(job, began.get(RunId(job.id, job.run)), totals), text)
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.snapshots`, newest first."""
-    for snapshot in reversed(manager.store.snapshots()):
+    for snapshot in reversed(visible_snapshots(manager)):
         yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
 
 
@@ -118,7 +129,6 @@ def _more_cells(job: Job, started: float | None, totals: Totals | None) -> tuple
         job.batch,
         totals.input_rows if totals is not None else None,
         totals.late_rows if totals is not None else None,
-        create_text(job),
     )
 
 
@@ -152,7 +162,7 @@ def describe_lag(measure: BatchMetrics) -> str | None:
 
 def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
     """Return the snapshots, newest first. Raises StatementError JOB_NOT_FOUND."""
-    snapshots = manager.store.snapshots()
+    snapshots = visible_snapshots(manager)
     if statement.job is not None:
         snapshots = _of_job(manager, statement.job, snapshots)
     return Table(SNAPSHOT_COLUMNS, tuple(_snapshot_row(each, manager.clock()) for each in reversed(snapshots)))

@@ -18,7 +18,7 @@ from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_er
 from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
-from jetsql.jobs.statements.lookup import find_job, meant_name
+from jetsql.jobs.statements.lookup import find_job, meant_name, visible_snapshots
 from jetsql.language.statement import CreateSnapshot, DropSnapshot, Name
 from jetsql.resultset import Table
 
@@ -64,10 +64,12 @@ def new_snapshot_request(
     Raises StatementError SNAPSHOT_ALREADY_EXISTS, WRONG_STATUS at the name.
     """
     existing = manager.store.snapshot_named(name.text)
-    if existing is not None and not or_replace:
+    is_visible = _visible_snapshot(manager, name.text) is not None
+    if existing is not None and not (or_replace and is_visible):
+        of_job = f", of job {existing.job_name}" if is_visible else ""
         raise StatementError(
             "SNAPSHOT_ALREADY_EXISTS",
-            f"A snapshot named {existing.name} already exists, of job {existing.job_name}.",
+            f"A snapshot named {existing.name} already exists{of_job}.",
             place=name.place,
             hint="Use another name, DROP SNAPSHOT first, or CREATE OR REPLACE SNAPSHOT.",
         )
@@ -148,7 +150,7 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
     """
     name, removed = statement.snapshot, False
     while not removed:  # again only when another statement drops or replaces it in the meantime
-        existing = manager.store.snapshot_named(name.text)
+        existing = _visible_snapshot(manager, name.text)
         if existing is None and statement.if_exists:
             return no_job_result(name.text, f"There is no snapshot named {name}; nothing to drop.")
         snapshot = existing or find_snapshot(manager, name.text, name.place)
@@ -158,11 +160,19 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
     return no_job_result(snapshot.name, "Dropped.")
 
 
+def _visible_snapshot(manager: Manager, name: str) -> Snapshot | None:
+    """Return the snapshot with this name if the caller has a right on it, otherwise None."""
+    snapshot = manager.store.snapshot_named(name)
+    if snapshot is None or manager.access.is_admin:
+        return snapshot
+    return snapshot if snapshot in visible_snapshots(manager) else None
+
+
 def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
     """Return the snapshot with this name. Raises StatementError SNAPSHOT_NOT_FOUND at `place`."""
-    snapshot = manager.store.snapshot_named(name)
+    snapshot = _visible_snapshot(manager, name)
     if snapshot is not None:
         return snapshot
-    meant = meant_name(name, (each.name for each in manager.store.snapshots()))
+    meant = meant_name(name, (each.name for each in visible_snapshots(manager)))
     hint = meant or "SHOW SNAPSHOTS lists the snapshots."
     raise StatementError("SNAPSHOT_NOT_FOUND", f"There is no snapshot '{name}'.", place=place, hint=hint)

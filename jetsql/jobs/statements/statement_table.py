@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Final, TypeVar, get_args
 
 from jetsql.errors import StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
+from jetsql.jobs.statements.access import grants, show_access, users
+from jetsql.jobs.statements.access.checks import Need, check_right
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
 from jetsql.jobs.statements.function_statements import RESULT_COLUMNS, create_function
@@ -22,6 +25,7 @@ from jetsql.jobs.statements.tables import streaming_tables as tables
 from jetsql.jobs.statements.tables.table_creation import create_with_table
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language import statement as st
+from jetsql.language.objects import rights_statement as rights
 from jetsql.resultset import Column, Table
 
 S = TypeVar("S")
@@ -37,6 +41,7 @@ class StatementSpec:
     run: Callable[..., Table]
     """Called with the manager, the statement and, if `needs_session`, the session of the user."""
     needs_session: bool
+    needs: Need
 
 
 def columns(statement: st.Statement) -> Columns:
@@ -47,9 +52,11 @@ def columns(statement: st.Statement) -> Columns:
 def execute(manager: Manager, statement: st.Statement, session: Callable[[], UserSession]) -> Table:
     """Execute a statement and return its rows. session: called by the statements that need a session.
 
-    Raises StatementError, EngineError, and Spark's errors for a body that Spark cannot analyse.
+    Raises StatementError, also NOT_ALLOWED for a caller without the right that it needs; EngineError, and Spark's
+    errors for a body that Spark cannot analyse.
     """
     spec = SPECS[type(statement)]
+    check_right(manager, statement, spec.needs)
     if spec.needs_session:
         return spec.run(manager, statement, session())
     return spec.run(manager, statement)
@@ -63,43 +70,68 @@ def _refuse(manager: Manager, statement: st.TestStatement) -> Table:
     )
 
 
-def _spec(kind: type[S], run: Callable[[Manager, S], Table], columns: Columns = COMMAND_COLUMNS) -> StatementSpec:
-    return StatementSpec(kind, columns, run, needs_session=False)
+def _spec(
+    needs: Need, kind: type[S], run: Callable[[Manager, S], Table], columns: Columns = COMMAND_COLUMNS
+) -> StatementSpec:
+    return StatementSpec(kind, columns, run, needs_session=False, needs=needs)
 
 
 def _session_spec(
-    kind: type[S], run: Callable[[Manager, S, UserSession], Table], columns: Columns = COMMAND_COLUMNS
+    needs: Need, kind: type[S], run: Callable[[Manager, S, UserSession], Table], columns: Columns = COMMAND_COLUMNS
 ) -> StatementSpec:
-    return StatementSpec(kind, columns, run, needs_session=True)
+    return StatementSpec(kind, columns, run, needs_session=True, needs=needs)
 
+
+_ANY: Final = Need(None)
+_ADMIN: Final = Need(Right.ADMIN)
+_MONITOR: Final = Need(Right.MONITOR)
+_OPERATE: Final = Need(Right.OPERATE, job=lambda statement: statement.name)
+_OWN: Final = Need(Right.OWNER, job=lambda statement: statement.name)
 
 _ROWS: Final = (
-    _session_spec(st.CreateJob, create_with_table),
-    _spec(st.SuspendJob, control.suspend),
-    _spec(st.ResumeJob, control.resume),
-    _spec(st.RestartJob, control.restart),
-    _spec(st.AlterJobOptions, control.alter_options),
-    _spec(st.DropJob, control.drop),
-    _spec(st.WaitForJob, wait_for),
-    _spec(st.CreateSnapshot, create_snapshot),
-    _spec(st.DropSnapshot, drop_snapshot),
-    _spec(st.ShowSnapshots, show.show_snapshots, show.SNAPSHOT_COLUMNS),
-    _spec(st.ShowJobs, show.show_jobs, show.JOB_COLUMNS),
-    _spec(st.ShowMembers, show_members, MEMBER_COLUMNS),
-    _spec(st.ShowEngines, show_engines, ENGINE_COLUMNS),
-    _spec(st.DescribeJob, describe.describe, describe.FACT_COLUMNS),
-    _spec(st.ShowCreateJob, describe.show_create, describe.TEXT_COLUMNS),
-    _spec(st.ShowJobHistory, describe.show_history, describe.HISTORY_COLUMNS),
-    _session_spec(st.ExplainCreateJob, explain, PLAN_COLUMNS),
-    _session_spec(st.CreateFunction, create_function, RESULT_COLUMNS),
-    _session_spec(st.CreateStreamingTable, tables.create_streaming_table),
-    _session_spec(st.DropStreamingTable, tables.drop_streaming_table),
-    _session_spec(st.RefreshStreamingTable, tables.refresh_streaming_table),
-    _session_spec(st.AlterStreamingTable, tables.alter_streaming_table),
-    _spec(st.ShowStreamingTables, tables.show_streaming_tables, tables.TABLE_COLUMNS),
-    _session_spec(st.ShowCreateStreamingTable, tables.show_create_streaming_table, tables.CREATE_COLUMNS),
-    _session_spec(st.ExplainCreateStreamingTable, tables.explain_streaming_table, PLAN_COLUMNS),
-    *(_spec(kind, _refuse) for kind in get_args(st.TestStatement)),
+    _session_spec(_ADMIN, st.CreateJob, create_with_table),
+    _spec(_OPERATE, st.SuspendJob, control.suspend),
+    _spec(_OPERATE, st.ResumeJob, control.resume),
+    _spec(_OPERATE, st.RestartJob, control.restart),
+    _spec(_OWN, st.AlterJobOptions, control.alter_options),
+    _spec(_OWN, st.DropJob, control.drop),
+    _spec(_OPERATE, st.WaitForJob, wait_for),
+    _spec(Need(Right.OPERATE, job=lambda statement: statement.job), st.CreateSnapshot, create_snapshot),
+    _spec(_ANY, st.DropSnapshot, drop_snapshot),
+    _spec(_ANY, st.ShowSnapshots, show.show_snapshots, show.SNAPSHOT_COLUMNS),
+    _spec(_ANY, st.ShowJobs, show.show_jobs, show.JOB_COLUMNS),
+    _spec(_MONITOR, st.ShowMembers, show_members, MEMBER_COLUMNS),
+    _spec(_MONITOR, st.ShowEngines, show_engines, ENGINE_COLUMNS),
+    _spec(_ANY, st.DescribeJob, describe.describe, describe.FACT_COLUMNS),
+    _spec(_OPERATE, st.ShowCreateJob, describe.show_create, describe.TEXT_COLUMNS),
+    _spec(_ANY, st.ShowJobHistory, describe.show_history, describe.HISTORY_COLUMNS),
+    _session_spec(_ADMIN, st.ExplainCreateJob, explain, PLAN_COLUMNS),
+    _session_spec(_ADMIN, st.CreateFunction, create_function, RESULT_COLUMNS),
+    _session_spec(_ADMIN, st.CreateStreamingTable, tables.create_streaming_table),
+    _session_spec(_ADMIN, st.DropStreamingTable, tables.drop_streaming_table),
+    _session_spec(_ADMIN, st.RefreshStreamingTable, tables.refresh_streaming_table),
+    _session_spec(_ADMIN, st.AlterStreamingTable, tables.alter_streaming_table),
+    _spec(_ANY, st.ShowStreamingTables, tables.show_streaming_tables, tables.TABLE_COLUMNS),
+    _session_spec(_ADMIN, st.ShowCreateStreamingTable, tables.show_create_streaming_table, tables.CREATE_COLUMNS),
+    _session_spec(_ADMIN, st.ExplainCreateStreamingTable, tables.explain_streaming_table, PLAN_COLUMNS),
+    _spec(_ADMIN, rights.CreateUser, users.create_user, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.AlterUser, users.alter_user, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.DropUser, users.drop_user, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.CreateRole, users.create_role, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.DropRole, users.drop_role, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.CreateToken, users.create_token, users.TOKEN_COLUMNS),
+    _spec(_ANY, rights.DropToken, users.drop_token, users.RESULT_COLUMNS),
+    _session_spec(_ANY, rights.GrantRights, grants.grant_rights, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.GrantRole, grants.grant_role, users.RESULT_COLUMNS),
+    _session_spec(_ANY, rights.RevokeRights, grants.revoke_rights, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.RevokeRole, grants.revoke_role, users.RESULT_COLUMNS),
+    _session_spec(_ANY, rights.AlterOwner, grants.alter_owner, users.RESULT_COLUMNS),
+    _spec(_ADMIN, rights.ReassignOwned, grants.reassign_owned, users.RESULT_COLUMNS),
+    _spec(_ANY, rights.ShowUsers, show_access.show_users, show_access.USER_COLUMNS),
+    _spec(_ANY, rights.ShowRoles, show_access.show_roles, show_access.ROLE_COLUMNS),
+    _spec(_ANY, rights.ShowTokens, show_access.show_tokens, show_access.ACCESS_TOKEN_COLUMNS),
+    _session_spec(_ANY, rights.ShowGrants, show_access.show_grants, show_access.GRANT_COLUMNS),
+    *(_spec(_ANY, kind, _refuse) for kind in get_args(st.TestStatement)),
 )
 SPECS: Final = {spec.kind: spec for spec in _ROWS}
 """The specification of each kind of statement."""

@@ -19,11 +19,13 @@ import sqlalchemy as sa
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.home.storage import Storage
+from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, RunId, Snapshot, name_key
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
+from jetsql.jobs.store import access_rows
 from jetsql.jobs.store.database import VERSION, WRITTEN_BY, StoreDatabase, history_row
 from jetsql.jobs.store.store_file import StoreFile
 from jetsql.jobs.store.tables import FUNCTIONS, HISTORY, JOBS, META, METADATA, SNAPSHOTS
@@ -133,6 +135,20 @@ class Store:
         except MalformedRecord as error:
             subject = f"function {row.schema_key}.{row.name_key}"
             raise self.database.damaged_record_error(subject, error) from error
+
+    def access(self) -> AccessState:
+        """Return the users, roles, tokens and rights."""
+        rows = {table.name: self._rows(sa.select(table)) for table in access_rows.TABLES}
+        try:
+            return access_rows.decode_state(rows)
+        except ValueError as error:
+            raise self.database.damaged_error(f"the users and rights are not readable ({error})") from error
+
+    def save_access(self, before: AccessState, after: AccessState) -> None:
+        """Store changed users, roles, tokens and rights in one transaction. before: what the store has"""
+        changes = access_rows.changes(before, after)
+        if changes:
+            self._change(changes)
 
     def forget(self, job_ids: Sequence[str]) -> None:
         """Delete jobs and their history, if they exist."""

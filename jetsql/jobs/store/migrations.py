@@ -91,6 +91,25 @@ def _sinks(connection: sa.Connection) -> None:
     _upgrade_records(connection, 7)
 
 
+def _users(connection: sa.Connection) -> None:
+    """Version 9: users, roles, tokens and rights."""
+    for table in ("users", "roles"):
+        _create_table(connection, table, _key("name_key"), _text("record"))
+    _create_table(connection, "members", _key("role"), _key("member"))
+    _create_table(connection, "tokens", _key("id"), _text("record"))
+    keys = (_key(name) for name in ("grantee", "access", "kind", "object"))
+    _create_table(connection, "grants", *keys, _text("record"))
+    _create_table(connection, "owners", _key("kind"), _key("object"), _text("owner"))
+
+
+def _key(name: str) -> sa.Column[str]:
+    return sa.Column(name, TEXT, primary_key=True)
+
+
+def _text(name: str) -> sa.Column[str]:
+    return sa.Column(name, TEXT, nullable=False)
+
+
 def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[str]) -> None:
     sa.Table(name, sa.MetaData(), *columns).create(connection)
 
@@ -112,4 +131,5 @@ STEPS: Final[Sequence[MigrationStep]] = (
     _callers,
     _options,
     _sinks,
+    _users,
 )

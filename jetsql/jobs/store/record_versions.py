@@ -186,4 +186,5 @@ STEPS: Final[tuple[Callable[[Record], Record], ...]] = (
     _unchanged,
     _with_options,
     _with_sinks,
+    _unchanged,
 )

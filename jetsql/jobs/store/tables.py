@@ -79,3 +79,49 @@ FUNCTIONS: Final = sa.Table(
     sa.Column("name_key", TEXT, primary_key=True),
     sa.Column("record", TEXT, nullable=False),
 )
+
+USERS: Final = sa.Table(
+    "users",
+    METADATA,
+    sa.Column("name_key", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
+ROLES: Final = sa.Table(
+    "roles",
+    METADATA,
+    sa.Column("name_key", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
+MEMBERS: Final = sa.Table(
+    "members",
+    METADATA,
+    sa.Column("role", TEXT, primary_key=True),
+    sa.Column("member", TEXT, primary_key=True),  # the key of a user or a role
+)
+
+TOKENS: Final = sa.Table(
+    "tokens",
+    METADATA,
+    sa.Column("id", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
+GRANTS: Final = sa.Table(
+    "grants",
+    METADATA,
+    sa.Column("grantee", TEXT, primary_key=True),  # the key of a user or a role
+    sa.Column("access", TEXT, primary_key=True),  # the right
+    sa.Column("kind", TEXT, primary_key=True),
+    sa.Column("object", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
+OWNERS: Final = sa.Table(
+    "owners",
+    METADATA,
+    sa.Column("kind", TEXT, primary_key=True),
+    sa.Column("object", TEXT, primary_key=True),
+    sa.Column("owner", TEXT, nullable=False),  # the key of a user
+)

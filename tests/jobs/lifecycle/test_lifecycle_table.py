@@ -9,6 +9,7 @@ import pytest
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     Cancel,
+    ChangeOwner,
     CleanupFailed,
     EngineCrashed,
     EngineStarted,
@@ -62,6 +63,7 @@ EVENTS: dict[type, Event] = {
     Restart: Restart(),
     Cancel: Cancel(),
     AlterOptions: AlterOptions(job().plan, job().plan, ("restartAttempts",)),
+    ChangeOwner: ChangeOwner("ann"),
     TakeSnapshot: TakeSnapshot(EXPORT),
     Update: Update(version(), job().plan),
     SnapshotWritten: SnapshotWritten(EXPORT, version(0), 7, 1000),
@@ -116,6 +118,7 @@ CELLS = {
     Restart: "S . X X . - - . - - - -",
     Cancel: "F X X X X . . X F - . .",
     AlterOptions: "- - - - - - - - P - - -",
+    ChangeOwner: "N S R X X X X X P E F C",
     TakeSnapshot: ". . . . . . . . E - - .",
     Update: "X X X - - - - - X - - -",
     SnapshotWritten: ". . . . . . . . . . . .",

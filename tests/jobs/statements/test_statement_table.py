@@ -15,6 +15,7 @@ def test_each_statement_is_specified_once() -> None:
 def test_statements_that_only_read_the_jobs_start_no_session() -> None:
     sessions = {kind.__name__ for kind, spec in SPECS.items() if spec.needs_session}
     assert sessions == {
+        "AlterOwner",
         "AlterStreamingTable",
         "CreateFunction",
         "CreateJob",
@@ -22,6 +23,9 @@ def test_statements_that_only_read_the_jobs_start_no_session() -> None:
         "DropStreamingTable",
         "ExplainCreateJob",
         "ExplainCreateStreamingTable",
+        "GrantRights",
         "RefreshStreamingTable",
+        "RevokeRights",
         "ShowCreateStreamingTable",
+        "ShowGrants",
     }

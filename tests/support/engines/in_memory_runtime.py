@@ -86,6 +86,8 @@ class InMemoryRuntime:
 
     analysis: Analysis = field(default_factory=analysis)  # of every body
     scan: str = ""  # Spark's plan in EXPLAIN
+    rights: str | None = None  # as they were published last
+    enforces_rights: bool = False
     fixed_partitions: str = ""  # why it cannot repartition state
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
@@ -173,6 +175,12 @@ class InMemoryRuntime:
     def qualify(self, table: TableIdentifier, session: UserSession) -> str:
         assert isinstance(session, Session)
         return ".".join(("spark_catalog", "default")[: 3 - len(table.parts)] + table.parts)
+
+    def publish_rights(self, rights: str | None) -> None:
+        self.rights = rights
+
+    def has_namespace(self, name: Sequence[str]) -> bool:
+        return tuple(name) in {("spark_catalog",), ("spark_catalog", "default"), ("spark_catalog", "s")}
 
     def find_table(self, table: str) -> JobTable | None:
         return self.tables.get(table)

@@ -46,6 +46,7 @@ class ManagedSession:
         statement = parse(text)
         if statement is not None:
             return from_table(execute(self._engine.manager, statement, Session), UTC)
+        self._engine.accounts.check_spark_statement()
         verb, _, number = text.strip().partition(" ")
         if verb != "SELECT":
             raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")
@@ -98,6 +99,7 @@ class Managed:
         self._store = Store(self.home / "jetsql.db")
         self.manager = Manager(self._store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0))
         self.queries = JobQueries(self.manager)
+        self.accounts = self.manager.access
         self.manager.start()
         self.dead = threading.Event()
         self.is_closing = False

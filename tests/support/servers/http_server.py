@@ -39,7 +39,7 @@ def run_server(
 ) -> Iterator[RunningServer]:
     """Serve an engine. console: mounts a console on the server. port: 0 for a free one."""
     stop_requested = threading.Event()
-    access = TokenAuth(TOKEN)
+    access = TokenAuth(TOKEN, accounts=getattr(engine, "accounts", None))
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
     console(http_server, access)
     server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most))

@@ -85,6 +85,7 @@ def _create(
         submission_time=manager.clock(),
         source_snapshot_id=snapshot.id if snapshot is not None else None,
         batch=snapshot.batch if snapshot is not None else None,
+        owner=manager.access.new_owner,
     )
     try:
         return start_job(manager, job, statement.name.place, "Created.")
@@ -99,6 +100,7 @@ def start_job(manager: Manager, job: Job, place: Span, success: str) -> CommandR
 
     place: the place of the name, for errors. success: the beginning of the message. Raises as `create`.
     """
+    manager.access.publish(job)  # before its first run
     try:
         view = manager.submit(job)
     except StatementError as error:

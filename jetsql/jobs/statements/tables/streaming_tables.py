@@ -24,7 +24,7 @@ from jetsql.jobs.statements import control, describe
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
 from jetsql.jobs.statements.creation.create import start_job
 from jetsql.jobs.statements.explain import explain
-from jetsql.jobs.statements.lookup import find_live_job, like_pattern
+from jetsql.jobs.statements.lookup import find_live_job, like_pattern, live_views, visible_jobs
 from jetsql.jobs.statements.tables.table_creation import create_with_table, without_secrets
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language import parse
@@ -225,7 +225,8 @@ def show_streaming_tables(manager: Manager, statement: ShowStreamingTables) -> T
 
 def _newest_jobs(manager: Manager, kind: TableKind) -> Iterator[Job]:
     views: dict[str, Job] = {}
-    for job in (*(view.job for view in manager.registry.live()), *reversed(manager.store.ended_jobs())):
+    ended = visible_jobs(manager, reversed(manager.store.ended_jobs()))
+    for job in (*(view.job for view in live_views(manager)), *ended):
         known = views.get(name_key(job.name))
         if job.version.table_kind is kind and (known is None or (not known.is_live and known.id < job.id)):
             views[name_key(job.name)] = job

@@ -1,0 +1,2 @@
+CREATE ROLE analysts;
+CREATE ROLE IF NOT EXISTS analysts;

@@ -1,0 +1,3 @@
+CREATE USER ann;
+CREATE USER IF NOT EXISTS `ann@example.com`;
+CREATE USER user;

@@ -1,0 +1,3 @@
+DROP ROLE analysts;
+DROP ROLE IF EXISTS analysts;
+DROP ROLE if;

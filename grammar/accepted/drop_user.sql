@@ -1,0 +1,2 @@
+DROP USER ann;
+DROP USER IF EXISTS ann;

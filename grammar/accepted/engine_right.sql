@@ -1,0 +1,1 @@
+GRANT FUNCTION TO ann;

@@ -1,0 +1,1 @@
+GRANT MONITOR, ADMIN TO ann;

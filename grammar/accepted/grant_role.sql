@@ -1,0 +1,2 @@
+GRANT analysts TO ann;
+GRANT analysts TO `all analysts`;

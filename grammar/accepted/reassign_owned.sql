@@ -1,0 +1,1 @@
+REASSIGN OWNED BY ann TO bob;

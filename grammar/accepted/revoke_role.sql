@@ -1,0 +1,1 @@
+REVOKE analysts FROM ann;

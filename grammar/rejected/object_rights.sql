@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:14: found 'ON'
+GRANT SELECT, ON TABLE t TO ann

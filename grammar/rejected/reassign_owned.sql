@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:21: Expected TO
+REASSIGN OWNED BY ann

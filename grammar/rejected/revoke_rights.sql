@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:25: Expected FROM
+REVOKE SELECT ON TABLE t TO ann

@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:14: found 'DELETE'
+GRANT SELECT, DELETE ON TABLE t TO ann

@@ -1,0 +1,198 @@
+"""The users and rights of an engine: in memory for each check, and in the store.
+
+A change is stored first, then it holds for each check from then on, and then Spark's gates get it. So a user never has
+a right that the store does not have.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from jetsql import request
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.home.token_form import token_id
+from jetsql.jobs.access import access_changes
+from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, UserToken
+from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.effective_rights import published_rights
+from jetsql.jobs.access.user_tokens import is_token
+from jetsql.jobs.lifecycle.runtime import RightsGates
+from jetsql.jobs.manager.job_registry import JobRegistry
+from jetsql.jobs.model.job import Job, name_key
+from jetsql.request import OWNER
+
+if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
+    from jetsql.jobs.store.job_store import Store
+
+_LOG: Final = logging.getLogger(__name__)
+_NOTED_SECONDS: Final = 60.0
+"""The use of a token is noted in the store when this time has passed since the last note."""
+
+
+class AccessRegistry:
+    """The users and rights of one store. Any thread can use it."""
+
+    def __init__(
+        self,
+        store: Store,
+        gates: RightsGates,
+        registry: JobRegistry,
+        submit: Callable[[Callable[[], None]], Future[None]],
+        clock: Callable[[], float],
+    ) -> None:
+        """Create it without users. submit: runs an operation on the only thread that writes to the store."""
+        self._store = store
+        self._gates = gates
+        self._registry = registry
+        self._submit = submit
+        self._clock = clock
+        self._state = AccessState()
+        self._changes = Lock()
+        self._is_published = False
+
+    def load(self) -> None:
+        """Read the users and rights of the store, and publish them before the jobs start."""
+        self._state = self._store.access()
+        self.publish(*self._store.live_jobs())
+
+    @property
+    def state(self) -> AccessState:
+        """Return the users and rights as they are now."""
+        return self._state
+
+    def change(self, change: Callable[[AccessState], AccessState]) -> AccessState:
+        """Apply a change, store and publish it. Raises the errors of the change, and those of the store."""
+        with self._changes:
+            after = self._save(change)
+            self.publish()
+        return after
+
+    def publish(self, *new_jobs: Job) -> None:
+        """Give the effective rights to Spark's gates: after a change of them, or of the owner of a job.
+
+        new_jobs: jobs that are not among the live ones yet.
+        """
+        if self._state.has_users or self._is_published:
+            live = (view.job for view in self._registry.live())
+            self._gates.publish_rights(published_rights(self._state, (*live, *new_jobs)))
+            self._is_published = self._state.has_users
+
+    def _save(self, change: Callable[[AccessState], AccessState]) -> AccessState:
+        before = self._state
+        after = change(before)
+        if after != before:
+            self._submit(lambda: self._store.save_access(before, after)).result()
+            self._state = after
+        return after
+
+    # --- logins ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_token_disabled(self) -> bool:
+        """Return whether the token of the home is refused."""
+        built_in = self._state.user(OWNER)
+        return built_in is not None and built_in.disabled
+
+    def is_active_admin(self, user: str) -> bool:
+        """Return whether a user has all rights, and can log in."""
+        if user == OWNER:
+            return not self.is_token_disabled
+        return self._state.is_active(user) and self._state.is_admin(user)
+
+    def user_of(self, text: str) -> str | None:
+        """Return the key of the user with a token; None for a text that is none, or for one that is not valid."""
+        token = self._token(text)
+        return None if token is None else token.user
+
+    def note_use(self, text: str) -> None:
+        """Note that a token was used, at most once a minute. The login does not depend on it."""
+        token, now = self._token(text), self._clock()
+        if token is None or (token.last_used is not None and now - token.last_used < _NOTED_SECONDS):
+            return
+        try:
+            with self._changes:
+                self._save(lambda state: access_changes.note_use(state, token, now))
+        except JetSQLError as error:
+            _LOG.warning("The use of the token %s could not be noted: %s", token.id, error)
+
+    def _token(self, text: str) -> UserToken | None:
+        state = self._state
+        token = state.token(token_id(text))
+        return token if is_token(text, token) and token is not None and self._is_accepted(token) else None
+
+    def _is_accepted(self, token: UserToken) -> bool:
+        return token.is_valid(self._clock()) and self._state.is_active(token.user)
+
+    def proof_key(self, token_id: str) -> str | None:
+        """Return what is stored of a valid token, for the proof that this engine knows it; None without one."""
+        token = self._state.token(token_id)
+        return token.digest if token is not None and self._is_accepted(token) else None
+
+    # --- rights of the caller ----------------------------------------------------------------------------------------
+
+    @property
+    def has_users(self) -> bool:
+        """Return whether the engine has users, so that rights apply."""
+        return self._state.has_users
+
+    @property
+    def user(self) -> str:
+        """Return the key of the user of this thread's request."""
+        return name_key(request.current().caller.user)
+
+    @property
+    def new_owner(self) -> str:
+        """Return the key of the owner of what the caller creates."""
+        return self.user if self.has_users and self._state.user(self.user) is not None else OWNER
+
+    @property
+    def is_admin(self) -> bool:
+        """Return whether the caller has all rights."""
+        return self._state.is_admin(self.user)
+
+    def has_right(self, right: Right) -> bool:
+        """Return whether the caller has a right on the engine."""
+        return self._state.allowed(self.user, right, ENGINE_ITSELF)
+
+    def require(self, right: Right, what: str) -> None:
+        """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
+        if not self.has_right(right):
+            raise refused(self.user, what, right)
+
+    def check_spark_statement(self) -> None:
+        """Raise StatementError NOT_ALLOWED for a statement of Spark whose rights Spark does not check.
+
+        Until Spark has gates for the plans of users, only an admin can run its statements.
+        """
+        if not self._gates.enforces_rights:
+            self.require(Right.ADMIN, "each statement of Spark in this version")
+
+    def sees(self, thing: Securable) -> bool:
+        """Return whether the caller has any right on an object other than a job."""
+        return self._state.sees(self.user, thing)
+
+    def sees_job(self, job: Job) -> bool:
+        """Return whether the caller has any right on a job."""
+        return self._state.sees_job(self.user, job)
+
+    def has_right_on_job(self, right: Right, job: Job) -> bool:
+        """Return whether the caller has a right on a job."""
+        return self._state.allowed_on_job(self.user, right, job)
+
+    def require_on_job(self, right: Right, job: Job, what: str) -> None:
+        """Raise StatementError NOT_ALLOWED if the caller lacks a right on a job that is visible."""
+        if not self.has_right_on_job(right, job):
+            raise refused(self.user, what, right, f" on the job {job.name}")
+
+
+def refused(user: str, what: str, right: Right, on: str = "") -> StatementError:
+    """Return the error for a user without a right. what: what needs it; on: the object, as ` on the job j`"""
+    if right is Right.OWNER:
+        lacks, hint = f"does not own{on.removeprefix(' on')}", "Ask its owner, or an admin."
+    else:
+        lacks, hint = f"lacks the right {right.value}{on}", "Ask an admin to grant it."
+    return StatementError("NOT_ALLOWED", f"The user {user} {lacks}, which {what} needs.", hint=hint)

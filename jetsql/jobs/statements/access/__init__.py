@@ -1,0 +1,1 @@
+"""The statements about users, roles, tokens and rights, and the checks of rights before other statements."""

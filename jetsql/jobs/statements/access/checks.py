@@ -1,0 +1,45 @@
+"""The right that a statement needs, checked before it runs.
+
+What the caller has no right on does not exist: the statement itself reports a missing job then, in the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jetsql.errors import ErrorPlace, StatementError
+from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements.lookup import find_job
+from jetsql.language.statement import Name, Statement
+
+_WORD: Final = re.compile("[A-Z][a-z]*")
+
+
+@dataclass(frozen=True)
+class Need:
+    """The right that a kind of statement needs."""
+
+    right: Right | None  # None if the statement itself leaves out what the caller has no right on
+    job: Callable[[Any], Name] | None = None
+    """Returns the job of the statement; without it, the right is one on the engine."""
+
+
+def check_right(manager: Manager, statement: Statement, need: Need) -> None:
+    """Raise StatementError NOT_ALLOWED if the caller lacks the right that a statement needs."""
+    if need.right is None or manager.access.is_admin:
+        return
+    what = " ".join(_WORD.findall(type(statement).__name__)).upper()
+    if need.job is None:
+        manager.access.require(need.right, what)
+        return
+    name = need.job(statement)
+    try:
+        job = find_job(manager, name).job
+    except StatementError:
+        return  # the statement reports it, unless it has IF EXISTS
+    with ErrorPlace(name.place):
+        manager.access.require_on_job(need.right, job, what)

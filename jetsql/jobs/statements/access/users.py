@@ -1,0 +1,156 @@
+"""CREATE, ALTER and DROP USER, ROLE and TOKEN."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jetsql.errors import StatementError
+from jetsql.jobs.access import access_changes
+from jetsql.jobs.access.access_records import UserToken
+from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.user_tokens import make_token
+from jetsql.jobs.lifecycle.step_context import join_sentences
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import name_key
+from jetsql.jobs.statements.access.objects import describe_object
+from jetsql.jobs.statements.show import all_views
+from jetsql.language.objects.rights_statement import (
+    AlterUser,
+    CreateRole,
+    CreateToken,
+    CreateUser,
+    DropRole,
+    DropToken,
+    DropUser,
+)
+from jetsql.language.statement import Name
+from jetsql.request import OWNER
+from jetsql.resultset import Column, Table
+
+RESULT_COLUMNS: Final = (Column("name"), Column("message"))
+TOKEN_COLUMNS: Final = (
+    Column("id", comment="names the token in DROP TOKEN"),
+    Column("token", comment="the token, which is shown only here"),
+    Column("user", comment="the user who logs in with it"),
+    Column("expires", "timestamp", "when it expires; NULL for a token without end"),
+    Column("message"),
+)
+_DAY: Final = 86400.0
+_LATEST: Final = 253402300799.0  # the year 9999
+_FIRST_USER: Final = (
+    "This is the first user, so rights apply from now on. "
+    f"The token of the home still has all rights, as the user {OWNER}. "
+    "Spark Connect and the Thrift endpoint accept only this token. /metrics needs the right MONITOR. "
+    "A user has no rights until GRANT gives them. DROP USER of all users ends this."
+)
+
+
+def result(name: str, message: str) -> Table:
+    """Return the result of a statement: the name of its object, and a message."""
+    return Table(RESULT_COLUMNS, ((name, message),))
+
+
+def create_user(manager: Manager, statement: CreateUser) -> Table:
+    """Create a user. Raises StatementError USER_ALREADY_EXISTS, INVALID_NAME."""
+    access, name = manager.access, statement.name
+    if statement.if_not_exists and (existing := access.state.user(name_key(name.text))) is not None:
+        return result(existing.name, "A user with this name already exists.")
+    is_first = not access.state.has_users
+    access.change(lambda state: access_changes.add_user(state, name, manager.clock()))
+    hint = f"CREATE TOKEN FOR {_written(name)} makes a token to log in with."
+    return result(name.text, join_sentences("Created.", hint, _FIRST_USER if is_first else ""))
+
+
+def alter_user(manager: Manager, statement: AlterUser) -> Table:
+    """Disable or enable a user. Raises StatementError OBJECT_NOT_FOUND, LAST_ADMIN."""
+    name, disable = statement.name, statement.disable
+    user = access_changes.find_user(manager.access.state, name)
+    if user.disabled is disable:
+        return result(user.name, f"The user is {'disabled' if disable else 'enabled'} already.")
+    manager.access.change(lambda state: access_changes.set_disabled(state, name, disable, manager.clock()))
+    if not disable:
+        return result(user.name, "Enabled. The tokens of the user are accepted again.")
+    if user.key == OWNER:
+        message = "Disabled. HTTP and the web console refuse the token of the home from now on. Spark Connect and the "
+        return result(user.name, f"{message}Thrift endpoint still accept it, so close them in the settings.")
+    return result(user.name, "Disabled. The tokens of the user are refused from now on.")
+
+
+def drop_user(manager: Manager, statement: DropUser) -> Table:
+    """Drop a user. Raises StatementError OBJECT_NOT_FOUND, USER_OWNS_OBJECTS, LAST_ADMIN."""
+    name = statement.name
+    if statement.if_exists and manager.access.state.user(name_key(name.text)) is None:
+        return result(name.text, f"There is no user named {name.text}; nothing to drop.")
+    owned = [f"the job {view.job.name}" for view in all_views(manager) if view.job.owner == name_key(name.text)]
+
+    def drop(state: AccessState) -> AccessState:
+        things = [describe_object(manager, thing) for thing in state.owned_by(name_key(name.text))]
+        return access_changes.remove_user(state, name, [*owned, *things], manager.clock())
+
+    after = manager.access.change(drop)
+    last = "" if after.has_users else "The engine has no users any more, so rights do not apply."
+    return result(name.text, join_sentences("Dropped, with tokens and rights.", last))
+
+
+def create_role(manager: Manager, statement: CreateRole) -> Table:
+    """Create a role. Raises StatementError USER_ALREADY_EXISTS, INVALID_NAME."""
+    name = statement.name
+    if statement.if_not_exists and (existing := manager.access.state.role(name_key(name.text))) is not None:
+        return result(existing.name, "A role with this name already exists.")
+    manager.access.change(lambda state: access_changes.add_role(state, name, manager.clock()))
+    return result(name.text, f"Created. GRANT {_written(name)} TO user gives it to a user.")
+
+
+def drop_role(manager: Manager, statement: DropRole) -> Table:
+    """Drop a role. Raises StatementError OBJECT_NOT_FOUND, LAST_ADMIN."""
+    name = statement.name
+    if statement.if_exists and manager.access.state.role(name_key(name.text)) is None:
+        return result(name.text, f"There is no role named {name.text}; nothing to drop.")
+    manager.access.change(lambda state: access_changes.remove_role(state, name, manager.clock()))
+    return result(name.text, "Dropped, with its rights.")
+
+
+def create_token(manager: Manager, statement: CreateToken) -> Table:
+    """Create a token, and return it once. Raises StatementError OBJECT_NOT_FOUND, INVALID_GRANT."""
+    user = access_changes.find_user(manager.access.state, statement.user)
+    if user.key == OWNER:
+        message = f"The token of the user {OWNER} is in the file engine.token of the home."
+        raise StatementError("INVALID_GRANT", message, place=statement.user.place, hint="Name another user.")
+    now, made = manager.clock(), make_token()
+    expires = None if statement.days is None else min(now + statement.days * _DAY, _LATEST)
+    token = UserToken(made.id, user.key, made.digest, now, expires, statement.comment)
+
+    def add(state: AccessState) -> AccessState:
+        access_changes.find_user(state, statement.user)
+        return access_changes.add_token(state, token)
+
+    manager.access.change(add)
+    disabled = "The user is disabled, so it is not accepted yet." if user.disabled else ""
+    message = join_sentences("Keep it: it is shown only here. The engine has only its hash.", disabled)
+    return Table(TOKEN_COLUMNS, ((made.id, made.text, user.name, expires, message),))
+
+
+def drop_token(manager: Manager, statement: DropToken) -> Table:
+    """Drop a token: of any user as an admin, or an own one. Raises StatementError OBJECT_NOT_FOUND, LAST_ADMIN."""
+    access, name = manager.access, statement.token
+    token = access.state.token(name.text)
+    if token is not None and not access.is_admin and token.user != access.user:
+        token = None
+    if token is None and statement.if_exists:
+        return result(name.text, f"There is no token with the id '{name.text}'; nothing to drop.")
+    if token is None:
+        if name.text == OWNER:
+            hint = f"Run ALTER USER {OWNER} DISABLE to refuse the token of the home."
+        else:
+            hint = "SHOW TOKENS lists the ids of the tokens, which are their characters 5 to 12."
+        message = f"There is no token with the id '{name.text}'."
+        raise StatementError("OBJECT_NOT_FOUND", message, place=name.place, hint=hint)
+    found = token
+    access.change(lambda state: access_changes.remove_token(state, found, manager.clock(), name.place))
+    return result(token.id, f"Dropped. The token of {access.state.shown_name(token.user)} is refused from now on.")
+
+
+def _written(name: Name) -> str:
+    from jetsql.language.tokens import written_name
+
+    return written_name(name.text)

@@ -1,0 +1,30 @@
+"""The names of jobs, tables and other objects in statements, with their places in the text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jetsql.errors import Span
+
+
+@dataclass(frozen=True)
+class Name:
+    """The name of a job or snapshot, without back quotes, or a job's id."""
+
+    text: str
+    place: Span
+    is_id: bool = False  # it was written as a string literal
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class TableIdentifier:
+    """The name of a table as in a statement, without back quotes."""
+
+    parts: tuple[str, ...]
+    place: Span
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
