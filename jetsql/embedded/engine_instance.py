@@ -26,6 +26,7 @@ from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.runs.spark_runtime import RuntimeSettings, SparkRuntime
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
+from jetsql.engine.session.engine_sessions import open_engine_session
 from jetsql.engine.session.spark_hints import hints_for
 from jetsql.engine.spark.startup import (
     Session,
@@ -276,7 +277,7 @@ class EngineInstance:
     @cached_property
     def zone(self) -> tzinfo:
         """Return the time zone of a new session."""
-        return statements.session_zone(self.spark.newSession())
+        return statements.session_zone(open_engine_session(self.spark))
 
     def __enter__(self) -> EngineInstance:
         return self

@@ -22,6 +22,7 @@ PACKAGES = (
     # Each package may import those before it.
     "common",
     "versions",
+    "rights",
     "plans",
     "patterns",
     "files",
@@ -51,6 +52,7 @@ PACKAGES = (
     "catalog",
     "bodies",
     "lake",
+    "rights.gates",
     "sql",
     "testing",
 )

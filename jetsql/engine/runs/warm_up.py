@@ -33,6 +33,7 @@ from jetsql.engine.runs.analysis import ResolvedBody, resolve_with_plan
 from jetsql.engine.runs.run_context import batch_rows, query_rows
 from jetsql.engine.runs.start_checks import check_sources
 from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.engine_sessions import open_engine_session
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.sinks import SinkContext, SinkWriter, consume_rows
 from jetsql.engine.sinks.file_sizing import BatchFiles
@@ -185,7 +186,7 @@ class WarmUp:
 
 def _small_query(sessions: JobSessions, spark: SparkSession) -> DataStreamWriter:
     """Return a query that counts rows by groups, in as many batches as the time allows."""
-    session = spark.newSession()
+    session = open_engine_session(spark)
     for key, value in sessions.defaults().items():
         session.conf.set(key, value)
     rows = session.readStream.format("rate-micro-batch").option("rowsPerBatch", _SMALL_ROWS).load()

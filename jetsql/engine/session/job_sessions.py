@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.errors.run_failures import strip_message
 from jetsql.engine.jvm.java_classes import java, revealed
+from jetsql.engine.session.engine_sessions import open_engine_session
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession
 from jetsql.jobs.model.job import Job, Plan
@@ -130,7 +131,7 @@ class JobSessions:
         self._spark = spark
         self._checkpoint_confs = _checkpoint_confs(checkpoint_root)
         self._java = java(spark)
-        self._initial_confs = self._confs(spark.newSession())
+        self._initial_confs = self._confs(open_engine_session(spark))
 
     def capture(self, session: SparkSession) -> CapturedSession:
         """Return the catalog, schema and settings of a session that a job stores."""
@@ -156,7 +157,7 @@ class JobSessions:
 
     def open_for_plan(self, plan: Plan, job_defaults: Mapping[str, str]) -> SparkSession:
         """Open a session with the settings for runs of a plan. job_defaults: the stored defaults of an existing job."""
-        session = self._spark.newSession()
+        session = open_engine_session(self._spark)
         captured = plan.analysis.session
         defaults = {**self.defaults(), **job_defaults, **(_POLLING_CONFS if tracks_asynchronously(plan) else {})}
         required = {**{name: defaults[name] for name in _STREAMING_CONFS}, **self._checkpoint_confs}
@@ -198,7 +199,7 @@ class JobSessions:
         if meant or self._java.options.SparkSettings.isMissing(name):
             raise unknown_setting(name, meant)
         try:
-            self._spark.newSession().conf.set(name, revealed(self._spark, {name: value})[name])
+            open_engine_session(self._spark).conf.set(name, revealed(self._spark, {name: value})[name])
         except PySparkException as error:
             condition = error.getCondition() or ""
             if condition.startswith("CANNOT_MODIFY"):

@@ -7,6 +7,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rights.Principals;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -95,6 +96,7 @@ public final class JobState {
 
   private SparkSession openSession(JsonNode confs) {
     var opened = session.newSession();
+    Principals.setSystem(opened);
     confs.properties().forEach(conf -> opened.conf().set(conf.getKey(), conf.getValue().asText()));
     return opened;
   }

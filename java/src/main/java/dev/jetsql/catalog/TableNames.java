@@ -16,7 +16,7 @@ public final class TableNames {
   }
 
   /** Returns the parts of a table's qualified name, which begins with the catalog. */
-  static List<String> qualified(SparkSession session, List<String> name) {
+  public static List<String> qualified(SparkSession session, List<String> name) {
     var parts = new ArrayList<String>();
     if (name.size() > 1) {
       parts.addAll(qualifiedSchema(session, name.subList(0, name.size() - 1)));
@@ -29,7 +29,7 @@ public final class TableNames {
   }
 
   /** Returns the parts of a schema's qualified name, which begins with the catalog. */
-  static List<String> qualifiedSchema(SparkSession session, List<String> name) {
+  public static List<String> qualifiedSchema(SparkSession session, List<String> name) {
     if (SparkCalls.catalog(session, name.get(0)) != null) return name;
     var parts = new ArrayList<String>(List.of(SparkCalls.currentCatalog(session)));
     parts.addAll(name);

@@ -22,7 +22,7 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** The tables of the catalog: their current facts, and the changes that a committed batch makes. */
 public final class Tables {
-  static final String CATALOG = "spark_catalog";
+  public static final String CATALOG = "spark_catalog";
 
   private Tables() {}
 

@@ -59,6 +59,10 @@ public final class KafkaRead extends LeafPlan
     this.withMetadata = withMetadata;
   }
 
+  public KafkaTable table() {
+    return kafka;
+  }
+
   private static Seq<Attribute> attributes(StructType columns, boolean areMetadata) {
     List<Attribute> attributes = new ArrayList<>();
     for (StructField column : columns.fields()) {

@@ -31,6 +31,9 @@ import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.rewrites.patterns.MatchStrategy;
 import dev.jetsql.rewrites.patterns.PatternMatches;
+import dev.jetsql.rights.Principals;
+import dev.jetsql.rights.gates.PlanGate;
+import dev.jetsql.rights.gates.StatementGate;
 import dev.jetsql.scheduling.FairPools;
 import dev.jetsql.scheduling.LeakedJobCleanup;
 import dev.jetsql.stream.ThriftStreamingSelects;
@@ -56,6 +59,10 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
     TypeArguments.inject(extensions);
+    // The gates come first: the other rules read the catalog, and reveal secrets.
+    extensions.injectHintResolutionRule(session -> new StatementGate((SparkSession) session));
+    extensions.injectPostHocResolutionRule(session -> new PlanGate((SparkSession) session));
+    extensions.injectCheckRule(session -> new PlanGate.Net((SparkSession) session));
     extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());
@@ -109,9 +116,11 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     MetastoreCache.install(session);
     watchCatalog(MetastoreCache.events(session));
     SparkSettings.Checked.install(session);
-    if (session.sessionState().sqlParser() instanceof Parser) return;
-    new JetSqlExtensions().apply(session.extensions());
-    Sessions.renewState(session);
+    if (!(session.sessionState().sqlParser() instanceof Parser)) {
+      new JetSqlExtensions().apply(session.extensions());
+      Sessions.renewState(session);
+    }
+    Principals.setSystem(session);
   }
 
   /** Adds the listeners of JetSQL; further calls for the same catalog have no effect. */

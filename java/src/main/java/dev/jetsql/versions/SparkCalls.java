@@ -252,6 +252,12 @@ public final class SparkCalls {
     return Sequences.of(List.of(Sequences.of(entry)));
   }
 
+  /** Returns whether the analyzer is in the body of an SQL function, which has its own path. */
+  public static boolean isInSqlFunction() {
+    return SparkVersion.isAtLeast(4, 3)
+        && ((Option<?>) call(AnalysisContext.get(), "resolutionPathEntries")).isDefined();
+  }
+
   /** Returns whether SET PATH has changed where a session finds functions and tables. */
   public static boolean hasOwnPath(SparkSession session) {
     if (!SparkVersion.isAtLeast(4, 2)) return false;

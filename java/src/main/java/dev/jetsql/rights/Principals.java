@@ -1,0 +1,62 @@
+package dev.jetsql.rights;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Reflection;
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.internal.SessionState;
+import scala.Option;
+
+/**
+ * The users of Spark's sessions. The endpoint that makes a session sets its user. No statement can
+ * change it: a setting could be written with SET.
+ *
+ * <p>When a home has users, a session without one may do nothing.
+ */
+public final class Principals {
+  /** The user of the engine's own sessions, which may do everything. */
+  public static final String SYSTEM = "system";
+
+  private static final Map<SparkSession, String> users =
+      Collections.synchronizedMap(new WeakHashMap<>()); // by identity: sessions have no `equals`
+  private static final Map<SessionState, String> usersOfStates =
+      Collections.synchronizedMap(new WeakHashMap<>());
+
+  private Principals() {}
+
+  /** Sets the user of a session, and of the copies that Spark makes of it later. */
+  public static void set(SparkSession session, String user) {
+    users.put(session, user);
+    usersOfStates.put(session.sessionState(), user);
+  }
+
+  /** Makes a session one of the engine itself, which may do everything. */
+  public static void setSystem(SparkSession session) {
+    set(session, SYSTEM);
+  }
+
+  /**
+   * Returns the user of a session, or null if it has none. The user of a copy is that of its
+   * original: Spark copies sessions for streaming queries and for cached tables.
+   */
+  public static String of(SparkSession session) {
+    var user = users.get(session);
+    if (user != null) return user;
+    var original = original(session);
+    var inherited = original == null ? null : usersOfStates.get(original);
+    if (inherited != null) set(session, inherited);
+    return inherited;
+  }
+
+  private static SessionState original(SparkSession session) {
+    try {
+      var state =
+          (Option<?>) Reflection.field(SparkSession.class, "parentSessionState").get(session);
+      return state.isDefined() ? (SessionState) state.get() : null;
+    } catch (ReflectiveOperationException e) {
+      throw Exceptions.raise(e);
+    }
+  }
+}

@@ -1,0 +1,169 @@
+package dev.jetsql.rights;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Json;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Stream;
+
+/**
+ * The effective rights of all users, as the engine (Python) has published them: an immutable value,
+ * which a statement reads once. The engine resolves roles; no gate asks it while Spark analyzes.
+ *
+ * <p>A home without users has none: every session may do everything, and the gates do nothing.
+ */
+public final class Rights {
+  /** The built-in user of the token `engine.token`, who is an ADMIN. */
+  public static final String ENGINE = "engine";
+
+  private static volatile Rights current;
+
+  private final Map<String, UserRights> users = new HashMap<>();
+  private final Map<String, String> viewOwners = new HashMap<>(); // by qualified name
+
+  private Rights(JsonNode published) {
+    published
+        .path("users")
+        .properties()
+        .forEach(user -> users.put(user.getKey(), new UserRights(user.getValue())));
+    published
+        .path("views")
+        .properties()
+        .forEach(view -> viewOwners.put(lower(view.getKey()), view.getValue().asText()));
+  }
+
+  /**
+   * Replaces the rights. Statements that are being analyzed keep those that they have read.
+   *
+   * @param json null for a home without users; otherwise {"users": {name: {"admin": boolean,
+   *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": {qualified name: owner}}. A user
+   *     who is not in it may do nothing.
+   */
+  public static void publish(String json) {
+    current = json == null ? null : new Rights(Json.read(json));
+  }
+
+  /** Returns the rights that apply now, or null for a home without users. */
+  public static Rights current() {
+    return current;
+  }
+
+  /** Returns whether a user may do everything. */
+  public boolean isAdmin(String user) {
+    if (user.equals(Principals.SYSTEM) || user.equals(ENGINE)) return true;
+    var own = users.get(user);
+    return own != null && own.isAdmin;
+  }
+
+  /**
+   * Returns whether a user has a right on a table or view, also by a right on its schema, its
+   * catalogue or all schemas. The owner has all rights.
+   *
+   * @param name the parts of the qualified name, in any case
+   */
+  public boolean allows(String user, Right right, List<String> name) {
+    return allows(user, EnumSet.of(right, Right.OWNER), Kind.TABLE, name);
+  }
+
+  /** Returns whether a user may create tables and views in a schema. schema: with its catalogue */
+  public boolean allowsCreate(String user, List<String> schema) {
+    return allows(user, EnumSet.of(Right.CREATE, Right.OWNER), Kind.SCHEMA, schema);
+  }
+
+  /** Returns whether a user has any right on a table or view. Otherwise it does not exist. */
+  public boolean sees(String user, List<String> name) {
+    return allows(user, Right.OF_TABLES, Kind.TABLE, name);
+  }
+
+  /** Returns whether a user has any right on a schema, or on an object in it. */
+  public boolean seesSchema(String user, List<String> schema) {
+    if (allows(user, Right.OF_SCHEMAS, Kind.SCHEMA, schema)) return true;
+    var own = users.get(user);
+    return own != null && own.hasAnyBelow(schema.stream().map(Rights::lower).toList());
+  }
+
+  /** Returns whether a user may call a function that is not one of Spark's. */
+  public boolean allowsFunction(String user, List<String> name) {
+    return allows(user, EnumSet.of(Right.USAGE, Right.OWNER), Kind.FUNCTION, name);
+  }
+
+  /** Returns as whom the body of a persistent view is checked, or null if its owner is unknown. */
+  public String viewOwner(List<String> name) {
+    return viewOwners.get(lower(String.join(".", name)));
+  }
+
+  private boolean allows(String user, Set<Right> wanted, Kind kind, List<String> name) {
+    if (isAdmin(user)) return true;
+    var own = users.get(user);
+    return own != null && own.hasAny(wanted, kind, name.stream().map(Rights::lower).toList());
+  }
+
+  private static String lower(String name) {
+    return name.toLowerCase(Locale.ROOT);
+  }
+
+  /** The kinds of objects that the gates know. */
+  private enum Kind {
+    ENGINE,
+    CATALOG,
+    SCHEMA,
+    TABLE,
+    FUNCTION
+  }
+
+  private record Securable(Kind kind, List<String> name) {}
+
+  /** The rights of one user. */
+  private static final class UserRights {
+    private final boolean isAdmin;
+    private final Map<Securable, Set<Right>> rights = new HashMap<>();
+
+    UserRights(JsonNode user) {
+      var isAdminHere = user.path("admin").asBoolean();
+      for (var each : user.path("rights")) {
+        var right = Right.valueOf(each.get("right").asText());
+        var kind = kind(each.get("kind").asText());
+        if (kind == null) continue; // jobs, secrets, connections, locations: checked in Python
+        if (kind == Kind.ENGINE && right == Right.ADMIN) isAdminHere = true;
+        var name = Json.texts(each.get("name")).stream().map(Rights::lower).toList();
+        rights
+            .computeIfAbsent(new Securable(kind, name), key -> EnumSet.noneOf(Right.class))
+            .add(right);
+      }
+      isAdmin = isAdminHere;
+    }
+
+    private static Kind kind(String name) {
+      return Stream.of(Kind.values())
+          .filter(kind -> kind.name().equals(name))
+          .findFirst()
+          .orElse(null);
+    }
+
+    /** Returns whether the user has one of the rights on an object, or on what contains it. */
+    boolean hasAny(Set<Right> wanted, Kind kind, List<String> name) {
+      if (has(wanted, kind, name) || has(wanted, Kind.ENGINE, List.of())) return true;
+      if (has(wanted, Kind.CATALOG, name.subList(0, 1))) return true;
+      var schemaLength = kind == Kind.SCHEMA ? name.size() : name.size() - 1;
+      for (var length = 2; length <= schemaLength; length++)
+        if (has(wanted, Kind.SCHEMA, name.subList(0, length))) return true;
+      return false;
+    }
+
+    private boolean has(Set<Right> wanted, Kind kind, List<String> name) {
+      var held = rights.get(new Securable(kind, name));
+      return held != null && held.stream().anyMatch(wanted::contains);
+    }
+
+    boolean hasAnyBelow(List<String> schema) {
+      return rights.keySet().stream()
+          .map(Securable::name)
+          .anyMatch(
+              name -> name.size() > schema.size() && name.subList(0, schema.size()).equals(schema));
+    }
+  }
+}

@@ -1,0 +1,199 @@
+package dev.jetsql.rights.gates;
+
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.rights.Principals;
+import dev.jetsql.rights.Right;
+import dev.jetsql.rights.Rights;
+import java.util.List;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
+import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.DescribeQueryCommand;
+import org.apache.spark.sql.execution.command.ExplainCommand;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * The second and the third gate: check a plan that Spark has resolved.
+ *
+ * <p>The second gate knows the tables that names mean, and the views that they are read through. It
+ * comes before Spark's own check, whose errors show columns of tables. The third gate is a net for
+ * the operators that later rules make: Spark also checks the body of a view by itself, so that this
+ * gate cannot know whose rights count.
+ */
+public final class PlanGate extends Rule<LogicalPlan> {
+  /** The error that Spark raises before its last rules, which can remove the reason. */
+  private static final String LATE = "INVALID_NON_DETERMINISTIC_EXPRESSIONS";
+
+  private final SparkSession session;
+
+  public PlanGate(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    var rights = Rights.current();
+    if (rights == null) return plan;
+    var user = restrictedUser(session, rights);
+    if (user == null) return plan;
+    var check = new Check(rights, user, true);
+    check.visit(plan);
+    if (check.readsViewOfOther) hideBodies(plan);
+    return CheckedExplain.checked(VisibleRows.only(rights, user, plan));
+  }
+
+  /**
+   * Raises Spark's errors of a plan before Spark does, and without the plan: it shows the tables
+   * and columns that views of other users read.
+   */
+  private void hideBodies(LogicalPlan plan) {
+    if (CheckedExplain.isExplaining())
+      throw Refusals.onlyAdmin(
+          plan.origin(), "EXPLAIN of a view that you do not own", "it shows what the view reads");
+    try {
+      session.sessionState().analyzer().checkAnalysis(plan.clone());
+    } catch (Exception e) { // Scala's methods declare no checked exception
+      var isLate = e instanceof AnalysisException error && LATE.equals(error.getCondition());
+      if (!isLate) throw Exceptions.raise(Refusals.withoutPlan(e));
+    }
+  }
+
+  /** Returns the user of a session, or null if the rights of a statement need no check here. */
+  private static String restrictedUser(SparkSession session, Rights rights) {
+    var user = Principals.of(session);
+    if (user == null) throw Refusals.noUser();
+    var isBody = AnalysisContext.get().nestedViewDepth() > 0; // checked with the view around it
+    return rights.isAdmin(user) || isBody ? null : user;
+  }
+
+  static void checkClass(LogicalPlan plan) {
+    var refusal = AllowList.PLANS.refusal(plan.getClass());
+    if (refusal != null)
+      throw Refusals.onlyAdmin(plan.origin(), plan.getClass().getSimpleName(), refusal);
+  }
+
+  static void checkClass(Expression expression) {
+    var refusal = AllowList.EXPRESSIONS.refusal(expression.getClass());
+    if (refusal != null)
+      throw Refusals.onlyAdmin(expression.origin(), expression.getClass().getSimpleName(), refusal);
+  }
+
+  /** The third gate. */
+  public static final class Net extends AbstractFunction1<LogicalPlan, BoxedUnit> {
+    private final SparkSession session;
+
+    public Net(SparkSession session) {
+      this.session = session;
+    }
+
+    @Override
+    public BoxedUnit apply(LogicalPlan plan) {
+      var rights = Rights.current();
+      if (rights == null) return BoxedUnit.UNIT;
+      var user = restrictedUser(session, rights);
+      if (user != null) new PlanGate(session).new Check(rights, user, false).visit(plan);
+      return BoxedUnit.UNIT;
+    }
+  }
+
+  /** The check of one plan for one user: that of the session, or the owner of a view. */
+  private final class Check extends PlanParts {
+    private final Rights rights;
+    private final String user;
+    private final boolean withNames;
+    private boolean readsViewOfOther;
+
+    Check(Rights rights, String user, boolean withNames) {
+      this.rights = rights;
+      this.user = user;
+      this.withNames = withNames;
+    }
+
+    @Override
+    boolean enter(LogicalPlan plan) {
+      checkClass(plan);
+      if (plan instanceof DeserializeToObject || plan instanceof SerializeFromObject) encoded(plan);
+      if (plan instanceof CommandResult) return false; // rows of a statement that was checked
+      if (plan instanceof ExplainCommand || plan instanceof DescribeQueryCommand) return false;
+      if (plan instanceof View view && !view.isTempView()) {
+        if (withNames) body(view);
+        return false;
+      }
+      if (!withNames) return true;
+      if (RelationNames.isRead(plan)) read(plan);
+      StatementRights.targets(session, plan).forEach(this::skip);
+      StatementRights.check(session, plan, this::need);
+      return true;
+    }
+
+    @Override
+    boolean enter(Expression expression) {
+      checkClass(expression);
+      if (expression instanceof Attribute column && column.name().equalsIgnoreCase("_metadata"))
+        throw Refusals.onlyAdmin(
+            expression.origin(), "the column _metadata", "it shows the names of files");
+      return true;
+    }
+
+    /** Refuses the plans of programs. Spark itself reads the rows of a command in this way. */
+    private static void encoded(LogicalPlan plan) {
+      if (!(plan.children().head() instanceof LocalRelation))
+        throw Refusals.onlyAdmin(
+            plan.origin(), plan.getClass().getSimpleName(), "it runs code of the user");
+    }
+
+    private void read(LogicalPlan plan) {
+      var name = RelationNames.read(session, plan);
+      if (name == null)
+        throw Refusals.onlyAdmin(plan.origin(), "a source that is no table", "it has no rights");
+      need(plan, Right.SELECT, name);
+    }
+
+    private void need(LogicalPlan node, Right right, List<String> name) {
+      if (right == Right.CREATE) {
+        var schema = name.subList(0, name.size() - 1);
+        if (!rights.seesSchema(user, schema))
+          throw Refusals.schemaNotFound(schema.subList(1, schema.size()));
+        if (!rights.allowsCreate(user, schema))
+          throw Refusals.missing(node.origin(), user, right, schema);
+        return;
+      }
+      if (rights.allows(user, right, name)) return;
+      if (!rights.sees(user, name))
+        throw Refusals.notFound(session, node.origin(), name.subList(1, name.size()));
+      throw Refusals.missing(node.origin(), user, right, name);
+    }
+
+    /** Checks the right on a persistent view, and its body with the rights of the view's owner. */
+    private void body(View view) {
+      var name = RelationNames.of(session, view.desc());
+      need(view, Right.SELECT, name);
+      var owner = rights.viewOwner(name);
+      if (owner == null || owner.equals(user)) {
+        visit(view.child());
+        return;
+      }
+      readsViewOfOther = true;
+      if (rights.isAdmin(owner)) return;
+      try {
+        new Check(rights, owner, true).visit(view.child());
+      } catch (Exception e) { // it names tables that the user may not see
+        throw Exceptions.raise(
+            Refusals.notAllowed(
+                view.origin(),
+                "The owner of the view %s has no right to read what it reads."
+                    .formatted(String.join(".", name))));
+      }
+    }
+  }
+}

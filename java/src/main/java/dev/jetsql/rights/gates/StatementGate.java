@@ -1,0 +1,311 @@
+package dev.jetsql.rights.gates;
+
+import dev.jetsql.catalog.TableNames;
+import dev.jetsql.catalog.Tables;
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.plans.Plans;
+import dev.jetsql.rights.Principals;
+import dev.jetsql.rights.Right;
+import dev.jetsql.rights.Rights;
+import dev.jetsql.versions.SparkCalls;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.CurrentUserContext$;
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTable;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
+import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.CreateView;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropView;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedTableSpec;
+import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.DescribeQueryCommand;
+import org.apache.spark.sql.execution.command.ExplainCommand;
+import org.apache.spark.sql.execution.command.SetCommand;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.collection.immutable.Seq;
+
+/**
+ * The first gate: checks a statement before Spark resolves it, because resolving already acts. It
+ * lists files, connects to databases, and evaluates constant expressions.
+ *
+ * <p>A table, view, schema or function on which the user has no right is reported as missing here,
+ * without asking the catalogue. So the error is the same whether it exists or not.
+ */
+public final class StatementGate extends Rule<LogicalPlan> {
+  private static final Set<String> SETTINGS =
+      Set.of(
+          "spark.sql.session.timezone", "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions");
+  private static final Set<String> PROVIDERS = Set.of("parquet", "json", "csv", "orc");
+  private static final Set<List<String>> BUILT_IN =
+      Set.of(List.of(), List.of("builtin"), List.of("system", "builtin"));
+
+  /** Whether threads can have the user of a statement, also after all users were dropped. */
+  private static volatile boolean hasSetUser;
+
+  private final SparkSession session;
+
+  public StatementGate(SparkSession session) {
+    this.session = session;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    var rights = Rights.current();
+    if (rights == null) {
+      if (hasSetUser) setCurrentUser(Principals.SYSTEM);
+      return plan;
+    }
+    var user = Principals.of(session);
+    if (user == null) throw Refusals.noUser();
+    setCurrentUser(user);
+    // The body of a view has the rights of its owner, which the second gate knows.
+    if (rights.isAdmin(user) || AnalysisContext.get().nestedViewDepth() > 0) return plan;
+    if (isMissingAndOptional(plan, rights, user)) return new NoopCommand("DROP", name(plan));
+    new Check(rights, user).visit(plan);
+    return plan;
+  }
+
+  /** Sets what current_user() returns in this thread. The engine's own sessions keep Spark's. */
+  private static void setCurrentUser(String user) {
+    var currentUser = CurrentUserContext$.MODULE$.CURRENT_USER();
+    if (user.equals(Principals.SYSTEM)) currentUser.remove();
+    else {
+      hasSetUser = true;
+      currentUser.set(user);
+    }
+  }
+
+  /** Returns whether a statement drops, IF EXISTS, what the user cannot see. */
+  private boolean isMissingAndOptional(LogicalPlan plan, Rights rights, String user) {
+    var isOptional =
+        plan instanceof DropTable table
+            ? table.ifExists()
+            : plan instanceof DropView view && view.ifExists();
+    return isOptional && isHidden(name(plan), rights, user);
+  }
+
+  /** Returns whether a name, or null, is that of a table or view on which the user has no right. */
+  private boolean isHidden(Seq<String> name, Rights rights, String user) {
+    return name != null && !isTempView(name) && !rights.sees(user, qualified(name));
+  }
+
+  /** Returns the name in DROP TABLE or DROP VIEW, or null for IDENTIFIER(...). */
+  private static Seq<String> name(LogicalPlan drop) {
+    var named = drop.children().head();
+    if (named instanceof UnresolvedIdentifier identifier) return identifier.nameParts();
+    return named instanceof UnresolvedView view ? view.multipartIdentifier() : null;
+  }
+
+  private List<String> qualified(Seq<String> name) {
+    return TableNames.qualified(session, Plans.list(name));
+  }
+
+  private boolean isTempView(Seq<String> name) {
+    var isGlobal =
+        name.size() > 1 && name.head().equalsIgnoreCase(session.sharedState().globalTempDB());
+    return !isGlobal && session.sessionState().catalog().isTempView(name);
+  }
+
+  /** Returns whether names are those of a function's body, which can have another schema. */
+  private static boolean isInFunction() {
+    return AnalysisContext.get().catalogAndNamespace().nonEmpty() || SparkCalls.isInSqlFunction();
+  }
+
+  /** The check of one statement. */
+  private final class Check extends PlanParts {
+    private final Rights rights;
+    private final String user;
+
+    Check(Rights rights, String user) {
+      this.rights = rights;
+      this.user = user;
+    }
+
+    @Override
+    boolean enter(LogicalPlan plan) {
+      PlanGate.checkClass(plan);
+      if (plan instanceof InsertIntoStatement insert)
+        target(insert.table(), insert.overwrite() ? Right.MODIFY : Right.INSERT);
+      else if (plan instanceof MergeIntoTable merge) target(merge.targetTable(), Right.MODIFY);
+      else if (plan instanceof UpdateTable update) target(update.table(), Right.MODIFY);
+      else if (plan instanceof DeleteFromTable delete) target(delete.table(), Right.MODIFY);
+      else if (plan instanceof UnresolvedRelation relation) {
+        options(relation);
+        table(relation, relation.multipartIdentifier());
+      } else if (plan instanceof UnresolvedTable named) {
+        table(named, named.multipartIdentifier());
+      } else if (plan instanceof UnresolvedTableOrView named) {
+        table(named, named.multipartIdentifier());
+      } else if (plan instanceof UnresolvedView named) {
+        table(named, named.multipartIdentifier());
+      } else if (plan instanceof UnresolvedNamespace named) {
+        schema(Plans.list(named.multipartIdentifier()));
+      } else if (plan instanceof UnresolvedTableValuedFunction call) {
+        function(call.origin(), Plans.list(call.name()));
+      } else if (plan instanceof SetCommand set) {
+        setting(set);
+      } else if (plan instanceof DropTable || plan instanceof DropView) {
+        dropped(plan);
+      } else if (plan instanceof CreateTable
+          || plan instanceof CreateTableAsSelect
+          || plan instanceof CreateView) {
+        created(plan);
+      }
+      // Their queries are analyzed, and checked, when the statement runs.
+      return !(plan instanceof ExplainCommand || plan instanceof DescribeQueryCommand);
+    }
+
+    @Override
+    boolean enter(Expression expression) {
+      PlanGate.checkClass(expression);
+      if (expression instanceof UnresolvedFunction call)
+        function(call.origin(), Plans.list(call.nameParts()));
+      else if (expression instanceof UnresolvedGenerator call)
+        function(call.origin(), Plans.list(call.name().nameParts()));
+      else if (expression instanceof ExpressionWithUnresolvedIdentifier named) identifier(named);
+      else if (expression instanceof UnresolvedTableSpec spec) spec(spec);
+      return true;
+    }
+
+    private void table(LogicalPlan node, Seq<String> name) {
+      if (isInFunction() || isTempView(name)) return; // the second gate knows them
+      var parts = qualified(name);
+      if (!rights.sees(user, parts) || isInMissingSchema(parts))
+        throw Refusals.notFound(session, node);
+      if (parts.size() == 3
+          && parts.get(0).equals(Tables.CATALOG)
+          && parts.get(1).equalsIgnoreCase("jetsql"))
+        throw Refusals.onlyAdmin(
+            node.origin(), "the relations of the schema jetsql", "they show all jobs");
+    }
+
+    /** Checks the right to write to a table. Resolving can already add columns to it. */
+    private void target(LogicalPlan target, Right right) {
+      var node = target;
+      while (node instanceof SubqueryAlias alias) node = alias.child();
+      if (!(node instanceof UnresolvedRelation relation)) return; // the second gate knows it
+      table(relation, relation.multipartIdentifier());
+      var name = qualified(relation.multipartIdentifier());
+      if (!isTempView(relation.multipartIdentifier()) && !rights.allows(user, right, name))
+        throw Refusals.missing(relation.origin(), user, right, name);
+    }
+
+    /**
+     * Returns whether a name begins with something that is no schema. Spark would read the files at
+     * the path in the rest of the name.
+     */
+    private boolean isInMissingSchema(List<String> parts) {
+      return parts.get(0).equals(Tables.CATALOG)
+          && (parts.size() != 3 || !session.sessionState().catalog().databaseExists(parts.get(1)));
+    }
+
+    private void options(UnresolvedRelation relation) {
+      for (var option : relation.options().keySet()) {
+        if (!option.equalsIgnoreCase(UnresolvedRelation.REQUIRED_WRITE_PRIVILEGES()))
+          throw Refusals.onlyAdmin(
+              relation.origin(), "WITH options of a table", "an option can name a file");
+      }
+    }
+
+    private void schema(List<String> name) {
+      if (name.isEmpty()) return; // a list of all schemas, which shows those with a right
+      var qualified = TableNames.qualifiedSchema(session, name);
+      if (qualified.size() > 1 && !rights.seesSchema(user, qualified))
+        throw Refusals.schemaNotFound(name);
+    }
+
+    private void dropped(LogicalPlan drop) {
+      var name = name(drop);
+      if (isHidden(name, rights, user))
+        throw Refusals.notFound(session, drop.origin(), Plans.list(name));
+    }
+
+    private void created(LogicalPlan create) {
+      if (!(create.children().head() instanceof UnresolvedIdentifier named)) return;
+      var name = qualified(named.nameParts());
+      var schema = name.subList(0, name.size() - 1);
+      if (!rights.seesSchema(user, schema))
+        throw Refusals.schemaNotFound(schema.subList(1, schema.size()));
+      if (!rights.allowsCreate(user, schema))
+        throw Refusals.missing(named.origin(), user, Right.CREATE, schema);
+    }
+
+    private void function(Origin origin, List<String> parts) {
+      var lower = parts.stream().map(each -> each.toLowerCase(Locale.ROOT)).toList();
+      var name = lower.get(lower.size() - 1);
+      if (BUILT_IN.contains(lower.subList(0, lower.size() - 1))
+          && (lower.size() > 1 || AllowList.FUNCTIONS.has(name))) {
+        var refusal = AllowList.FUNCTIONS.refusal(name);
+        if (refusal != null) throw Refusals.onlyAdmin(origin, "the function " + name, refusal);
+        return;
+      }
+      if (rights.allowsFunction(user, TableNames.qualified(session, parts))) return;
+      var path = TableNames.qualified(session, List.of(name));
+      throw Refusals.functionNotFound(
+          origin, parts, List.of(String.join(".", path.subList(0, path.size() - 1))));
+    }
+
+    /** Checks what IDENTIFIER(...) becomes, which Spark resolves after this gate. */
+    private void identifier(ExpressionWithUnresolvedIdentifier named) {
+      if (!(named.identifierExpr() instanceof Literal literal
+          && literal.value() instanceof UTF8String text))
+        throw Refusals.onlyAdmin(
+            named.origin(), "IDENTIFIER of an expression for a column or function", "write a text");
+      try {
+        var parts = session.sessionState().sqlParser().parseMultipartIdentifier(text.toString());
+        visit(named.exprBuilder().apply(parts, named.otherExprs()));
+      } catch (ParseException e) {
+        throw Exceptions.raise(e);
+      }
+    }
+
+    private void setting(SetCommand set) {
+      if (set.kv().isEmpty())
+        throw Refusals.onlyAdmin(set.origin(), "SET without a name", "it lists all settings");
+      var name = set.kv().get()._1();
+      if (!SETTINGS.contains(name.toLowerCase(Locale.ROOT)))
+        throw Refusals.onlyAdmin(
+            set.origin(), "the setting " + name, "users set only " + String.join(", ", SETTINGS));
+    }
+
+    private void spec(UnresolvedTableSpec spec) {
+      var origin = spec.origin();
+      var provider = spec.provider();
+      if (provider.isDefined() && !PROVIDERS.contains(provider.get().toLowerCase(Locale.ROOT)))
+        throw Refusals.onlyAdmin(
+            origin, "tables USING " + provider.get(), "it is no format of files");
+      if (spec.location().isDefined() || spec.external())
+        throw Refusals.onlyAdmin(origin, "LOCATION", "it can name any file");
+      if (spec.serde().isDefined())
+        throw Refusals.onlyAdmin(origin, "Hive's formats", "they load classes");
+      if (spec.optionExpression().options().nonEmpty())
+        throw Refusals.onlyAdmin(origin, "OPTIONS of a table", "an option can name a file");
+      if (spec.properties().nonEmpty())
+        throw Refusals.onlyAdmin(origin, "TBLPROPERTIES", "they belong to the engine");
+    }
+  }
+}

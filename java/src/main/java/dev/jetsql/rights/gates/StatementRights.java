@@ -1,0 +1,186 @@
+package dev.jetsql.rights.gates;
+
+import dev.jetsql.catalog.Tables;
+import dev.jetsql.plans.Plans;
+import dev.jetsql.rights.Right;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.analysis.LocalTempView$;
+import org.apache.spark.sql.catalyst.analysis.PersistedView$;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
+import org.apache.spark.sql.execution.command.CreateDataSourceTableCommand;
+import org.apache.spark.sql.execution.command.CreateViewCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
+import org.apache.spark.sql.hive.execution.InsertIntoHiveTable;
+import scala.Option;
+import scala.Product;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The rights that each statement needs on the objects that it names. */
+final class StatementRights {
+  /** The right that a statement needs on every table or view that it names. */
+  private static final Map<String, Right> RIGHTS =
+      Map.ofEntries(
+          Map.entry("AppendData", Right.INSERT),
+          Map.entry("OverwriteByExpression", Right.MODIFY),
+          Map.entry("OverwritePartitionsDynamic", Right.MODIFY),
+          Map.entry("DeleteFromTable", Right.MODIFY),
+          Map.entry("UpdateTable", Right.MODIFY),
+          Map.entry("MergeIntoTable", Right.MODIFY),
+          Map.entry("TruncateTable", Right.MODIFY),
+          Map.entry("TruncateTableCommand", Right.MODIFY),
+          Map.entry("CreateTable", Right.CREATE),
+          Map.entry("CreateTableAsSelect", Right.CREATE),
+          Map.entry("CreateView", Right.CREATE),
+          Map.entry("AlterViewAs", Right.OWNER),
+          Map.entry("AlterViewAsCommand", Right.OWNER),
+          Map.entry("DropTable", Right.OWNER),
+          Map.entry("DropView", Right.OWNER),
+          Map.entry("DropTableCommand", Right.OWNER),
+          Map.entry("DescribeRelation", Right.SELECT),
+          Map.entry("DescribeColumn", Right.SELECT),
+          Map.entry("DescribeTableCommand", Right.SELECT),
+          Map.entry("DescribeColumnCommand", Right.SELECT),
+          Map.entry("DescribeRelationJsonCommand", Right.SELECT),
+          Map.entry("ShowColumns", Right.SELECT),
+          Map.entry("ShowColumnsCommand", Right.SELECT),
+          Map.entry("ShowCreateTable", Right.SELECT),
+          Map.entry("ShowCreateTableCommand", Right.SELECT),
+          Map.entry("ShowPartitions", Right.SELECT),
+          Map.entry("ShowPartitionsCommand", Right.SELECT),
+          Map.entry("ShowTableProperties", Right.SELECT),
+          Map.entry("ShowTablePropertiesCommand", Right.SELECT));
+
+  /** The statements that show the text of a view, which names the tables that it reads. */
+  private static final Set<String> SHOW_TEXT =
+      Set.of(
+          "DescribeRelationJsonCommand",
+          "ShowCreateTable",
+          "ShowCreateTableCommand",
+          "ShowTableProperties",
+          "ShowTablePropertiesCommand");
+
+  private StatementRights() {}
+
+  /** Demands a right on an object, or throws the error for the user. */
+  interface Need {
+    void check(LogicalPlan statement, Right right, List<String> name);
+  }
+
+  /** Returns the parts of a statement that it writes to and does not read. */
+  static List<LogicalPlan> targets(SparkSession session, LogicalPlan plan) {
+    if (plan instanceof V2WriteCommand write) return List.of((LogicalPlan) write.table());
+    if (plan instanceof InsertIntoDataSourceCommand insert)
+      return List.of(insert.logicalRelation());
+    return List.of();
+  }
+
+  /** Checks the rights that a node needs by itself, if it is a statement. */
+  static void check(SparkSession session, LogicalPlan plan, Need need) {
+    if (plan instanceof InsertIntoHadoopFsRelationCommand insert) insert(session, insert, need);
+    else if (plan instanceof InsertIntoHiveTable insert)
+      need.check(
+          plan,
+          insert.overwrite() ? Right.MODIFY : Right.INSERT,
+          RelationNames.of(session, insert.table()));
+    else if (plan instanceof InsertIntoDataSourceCommand insert)
+      needAll(
+          plan,
+          insert.overwrite() ? Right.MODIFY : Right.INSERT,
+          names(session, insert.logicalRelation()),
+          need);
+    else if (plan instanceof CreateDataSourceTableCommand create)
+      create(session, plan, create.table(), need);
+    else if (plan instanceof CreateDataSourceTableAsSelectCommand create) {
+      create(session, plan, create.table(), need);
+      if (create.mode() == SaveMode.Overwrite || create.mode() == SaveMode.Append)
+        throw Refusals.onlyAdmin(plan.origin(), "a table that is replaced", "it has an owner");
+      ApprovedPaths.add(session, create.table().identifier());
+    } else if (plan instanceof CreateViewCommand create) view(session, create, need);
+    else {
+      var right = RIGHTS.get(plan.getClass().getSimpleName());
+      if (right == null) return;
+      var names = names(session, plan);
+      needAll(plan, right, names, need);
+      if (SHOW_TEXT.contains(plan.getClass().getSimpleName()))
+        for (var name : names) if (isView(session, name)) need.check(plan, Right.OWNER, name);
+    }
+  }
+
+  private static boolean isView(SparkSession session, List<String> name) {
+    var catalog = session.sessionState().catalog();
+    var table = new TableIdentifier(name.get(name.size() - 1), Option.apply(name.get(1)));
+    return name.get(0).equals(Tables.CATALOG)
+        && catalog.tableExists(table)
+        && catalog.getTempViewOrPermanentTableMetadata(table).tableType().name().equals("VIEW");
+  }
+
+  private static void needAll(LogicalPlan plan, Right right, List<List<String>> names, Need need) {
+    for (var name : names) need.check(plan, right, name);
+  }
+
+  private static void insert(
+      SparkSession session, InsertIntoHadoopFsRelationCommand insert, Need need) {
+    var overwrites = insert.mode() == SaveMode.Overwrite;
+    if (insert.catalogTable().isDefined())
+      need.check(
+          insert,
+          overwrites ? Right.MODIFY : Right.INSERT,
+          RelationNames.of(session, insert.catalogTable().get()));
+    else if (!ApprovedPaths.has(session, insert.outputPath()))
+      throw Refusals.onlyAdmin(insert.origin(), "writes to a folder", "it belongs to no table");
+  }
+
+  private static void create(
+      SparkSession session, LogicalPlan plan, CatalogTable table, Need need) {
+    if (!table.tableType().name().equals("MANAGED") || !table.storage().properties().isEmpty())
+      throw Refusals.onlyAdmin(
+          plan.origin(), "tables with a location or options", "see the rights");
+    need.check(plan, Right.CREATE, RelationNames.of(session, table));
+  }
+
+  private static void view(SparkSession session, CreateViewCommand create, Need need) {
+    if (create.viewType() == LocalTempView$.MODULE$) return;
+    if (create.viewType() != PersistedView$.MODULE$)
+      throw Refusals.onlyAdmin(create.origin(), "global temporary views", "all sessions see them");
+    var name = RelationNames.of(session, create.name());
+    need.check(create, Right.CREATE, name);
+    if (create.replace() && session.sessionState().catalog().tableExists(create.name()))
+      need.check(create, Right.OWNER, name);
+  }
+
+  /** Returns the names in a statement: of its resolved parts, and in its own fields. */
+  private static List<List<String>> names(SparkSession session, LogicalPlan plan) {
+    var names = new ArrayList<List<String>>();
+    var own = RelationNames.isRead(plan) ? RelationNames.read(session, plan) : null;
+    if (own != null) names.add(own);
+    for (var child : Plans.list(plan.children())) {
+      var name = RelationNames.named(child);
+      if (name != null) names.add(name);
+    }
+    if (plan instanceof V2WriteCommand write)
+      names.add(RelationNames.read(session, (LogicalPlan) write.table()));
+    var fields = CollectionConverters.asJava(((Product) plan).productIterator());
+    while (fields.hasNext()) {
+      var field = fields.next();
+      var value = field instanceof Option<?> option && option.isDefined() ? option.get() : field;
+      if (value instanceof CatalogTable table) names.add(RelationNames.of(session, table));
+      if (value instanceof TableIdentifier table && !isTempView(session, table))
+        names.add(RelationNames.of(session, table));
+    }
+    return names;
+  }
+
+  private static boolean isTempView(SparkSession session, TableIdentifier table) {
+    return table.database().isEmpty() && session.sessionState().catalog().isTempView(table);
+  }
+}

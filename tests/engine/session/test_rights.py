@@ -1,0 +1,121 @@
+"""A user without rights on a table, file or setting cannot reach it by any statement."""
+
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from tests.support.rights.escape_list import ALLOWED, ESCAPES
+from tests.support.rights.restricted_session import HIDDEN, Restricted, published
+
+pytestmark = pytest.mark.spark
+
+
+def _outcome(ann: Restricted, statement: str) -> tuple[str, str]:
+    """Run a statement as ann, and return the condition of its error and its whole text, or the rows."""
+    try:
+        return "", repr(ann.run(statement))
+    except PySparkException as error:
+        return error.getCondition() or type(error).__name__, str(error)
+    except Py4JError as error:  # Spark's error of a script that it does not support
+        return type(error).__name__, str(error).partition("\n\tat")[0]
+
+
+@pytest.mark.parametrize(
+    ("group", "statements"), [(group, each) for group, all_of in ESCAPES.items() for each in all_of]
+)
+def test_statement_reaches_nothing(ann: Restricted, group: str, statements: tuple[str, ...]) -> None:
+    conditions = []
+    for statement in statements:
+        condition, text = _outcome(ann, statement)
+        conditions.append(condition)
+        written_by_ann = statement + " ".join(statements)
+        assert not [word for word in HIDDEN if word in text and word not in written_by_ann], text
+    assert ann.effects() == []
+    assert conditions[-1], statements
+
+
+@pytest.mark.parametrize("statements", ALLOWED)
+def test_statement_within_the_rights_runs(ann: Restricted, statements: tuple[str, ...]) -> None:
+    for statement in statements:
+        condition, text = _outcome(ann, statement)
+        assert not condition, text
+        assert not [word for word in (*HIDDEN, "hr.db") if word in text]
+    assert ann.effects() == []
+
+
+def test_hidden_table_has_the_error_of_a_missing_one(ann: Restricted) -> None:
+    def words(statement: str, name: str) -> str:
+        return _outcome(ann, statement.format(name))[1].replace(name, "NAME")
+
+    for statement in (
+        "SELECT * FROM hr.{}",
+        "INSERT INTO hr.{} VALUES (1, 'x')",
+        "DESCRIBE hr.{}",
+        "DROP TABLE hr.{}",
+        "SHOW COLUMNS IN hr.{}",
+        "SELECT * FROM s.{}",
+    ):
+        for hidden in ("pay", "hidden"):
+            missing = "gap" if hidden == "pay" else "gapped"  # a name of the same length, for positions
+            assert words(statement, hidden) == words(statement, missing)
+
+
+def test_error_of_a_hidden_table_is_that_of_spark(ann: Restricted) -> None:
+    hidden = _outcome(ann, "SELECT * FROM hr.pay")
+    ann.publish(None)
+    try:
+        missing = _outcome(ann, "SELECT * FROM hr.gap")
+    finally:
+        ann.publish(published())
+    words, _, plan = missing[1].partition(";\n")
+    assert plan
+    assert hidden == (missing[0], words.replace("gap", "pay"))
+
+
+def test_session_of_no_user_is_refused(ann: Restricted) -> None:
+    with pytest.raises(PySparkException, match="The session has no user"):
+        ann.run("SELECT 1", ann.session(None))
+
+
+def test_user_who_is_not_published_may_do_nothing(ann: Restricted) -> None:
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        ann.run("SELECT * FROM s.orders", ann.session("carl"))
+
+
+def test_copy_of_a_session_has_its_user(ann: Restricted) -> None:
+    copy = ann.spark._jsparkSession.cloneSession()
+    assert copy.sql("SELECT count(*) FROM s.orders").head().getLong(0) >= 2
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        copy.sql("SELECT * FROM hr.pay")
+
+
+def test_admin_may_do_everything(ann: Restricted) -> None:
+    ann.publish(published(admin=True))
+    try:
+        assert ann.run("SELECT count(*) FROM hr.pay") == [(1,)]
+        assert ann.run("SET spark.sql.warehouse.dir")
+    finally:
+        ann.publish(published())
+
+
+def test_statements_of_the_engine_run(ann: Restricted) -> None:
+    assert [tuple(row) for row in ann.engine.spark.sql("SELECT count(*) FROM hr.pay").collect()] == [(1,)]
+
+
+def test_lists_show_what_the_user_sees(ann: Restricted) -> None:
+    assert {row[1] for row in ann.run("SHOW TABLES IN s")} >= {"orders", "items", "inbox", "names", "broken"}
+    assert "hidden" not in {row[1] for row in ann.run("SHOW TABLES IN s")}
+    assert {row[1] for row in ann.run("SHOW VIEWS IN s")} == {"names", "broken"}
+    assert {row[0] for row in ann.run("SHOW SCHEMAS")} == {"own", "s"}
+
+
+def test_view_has_the_rights_of_its_owner(ann: Restricted) -> None:
+    assert ann.run("SELECT * FROM s.names") == [(1, "ann")]
+    with pytest.raises(PySparkException, match=r"The owner of the view spark_catalog\.s\.broken has no right"):
+        ann.run("SELECT * FROM s.broken")
+
+
+def test_current_user_is_the_user_of_the_session(ann: Restricted) -> None:
+    assert ann.run("SELECT current_user(), user(), session_user()") == [("ann", "ann", "ann")]
