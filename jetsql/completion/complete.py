@@ -18,7 +18,7 @@ from jetsql.completion.complete_sql import add_sql
 from jetsql.completion.complete_tables import add_kafka_options
 from jetsql.completion.known_names import Names
 from jetsql.completion.statement_at_cursor import AtCursor, CommandEnd, at_cursor, no_command
-from jetsql.language import Expected, expected_at
+from jetsql.language import Expected, Slot, expected_at
 from jetsql.language.statement_owner import LEAD, is_jetsql
 from jetsql.language.tokens import Kind, Token
 
@@ -55,6 +55,11 @@ def complete_at(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...
     return () if at.silent else _candidates(at, cursor, names)
 
 
+def is_only_jetsql(at: AtCursor, expected: Expected) -> bool:
+    """Return whether only JetSQL can continue the statement. ALTER TABLE is Spark's, too, until OWNER follows."""
+    return is_jetsql(at.before[:LEAD]) or any(slot is not Slot.TABLE_NAME for slot in expected.slots)
+
+
 def _levels(before: Sequence[Token]) -> int:
     """Return the number of parentheses that are open at the cursor."""
     levels = 0
@@ -73,7 +78,7 @@ def _candidates(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...
     in_job = expected.body is not None
     if add_kafka_options(at, collector):
         return collector.candidates
-    if collector.quote not in ("'", '"') and (in_job or not (expected.slots or is_jetsql(at.before[:LEAD]))):
+    if collector.quote not in ("'", '"') and (in_job or not is_only_jetsql(at, expected)):
         add_sql(at, names, collector, in_job=in_job)
     return tuple(sorted(collector.candidates, key=lambda candidate: _ORDER[candidate.kind]))
 

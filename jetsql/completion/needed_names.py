@@ -7,13 +7,12 @@ from enum import Enum
 from itertools import islice
 from typing import Final
 
-from jetsql.completion.complete import read_cursor
+from jetsql.completion.complete import is_only_jetsql, read_cursor
 from jetsql.completion.complete_sql import position_at, qualifier_before
 from jetsql.completion.known_names import Names, TableKey
 from jetsql.completion.statement_at_cursor import AtCursor
 from jetsql.completion.visible_columns import referenced_tables
 from jetsql.language import Slot, expected_at
-from jetsql.language.statement_owner import LEAD, is_jetsql
 
 # Statements written by hand have fewer tables.
 _MAX_TABLES: Final = 30
@@ -60,7 +59,7 @@ def names_needed_at(at: AtCursor, cursor: int, names: Names) -> tuple[NameNeed, 
         return _find_sql_needs(
             AtCursor(at.before[expected.body :], at.half, at.behind, at.closed, at.silent, at.start), names
         )
-    if expected.slots or is_jetsql(at.before[:LEAD]):
+    if is_only_jetsql(at, expected):
         return _find_job_needs(at, frozenset(expected.slots))
     return _find_sql_needs(at, names)
 
