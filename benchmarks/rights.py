@@ -10,7 +10,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -41,7 +41,8 @@ def analysis_milliseconds(session: SparkSession, select: str) -> float:
     """Return the time of one analysis, with Spark's own check of the plan."""
     state = session._jsparkSession.sessionState()
     plan = state.sqlParser().parsePlan(select)
-    tracker = session.sparkContext._gateway.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker()
+    gateway: Any = session.sparkContext._gateway
+    tracker = gateway.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker()
     began = time.perf_counter()
     state.analyzer().executeAndCheck(plan, tracker)
     return (time.perf_counter() - began) * 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -57,7 +57,8 @@ def test_statements_with_a_right_are_allowed_plans() -> None:
 
 @pytest.mark.spark
 def test_every_function_of_spark_is_listed(engine: EngineInstance) -> None:
-    analysis = engine.spark._jvm.org.apache.spark.sql.catalyst.analysis
+    gateway: Any = engine.spark.sparkContext._gateway
+    analysis = gateway.jvm.org.apache.spark.sql.catalyst.analysis
     known = rights_lists.listed("functions.txt")
     for registry in (analysis.FunctionRegistry, analysis.TableFunctionRegistry):
         functions = registry.builtin().listFunction().iterator()

@@ -79,7 +79,7 @@ _BY_CONDITION: Final[dict[str, type[DatabaseError]]] = {
 }
 _BY_SQLSTATE_CLASS: Final[dict[str, type[DatabaseError]]] = {
     **dict.fromkeys(("08", "28", "40", "53", "54", "55", "57", "58"), OperationalError),
-    **dict.fromkeys(("07", "21", "26", "2B", "34", "3D", "3F", "42"), ProgrammingError),
+    **dict.fromkeys(("07", "0L", "21", "26", "2B", "34", "3D", "3F", "42"), ProgrammingError),
     "0A": NotSupportedError,
     "22": DataError,
     "23": IntegrityError,

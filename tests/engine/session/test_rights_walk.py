@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Callable
 from typing import Final
 
 import pytest
@@ -20,7 +21,7 @@ _LOG: Final = logging.getLogger(__name__)
 _SECONDS: Final = float(os.environ.get("JETSQL_RIGHTS_SECONDS", "60"))
 
 
-def test_random_statements_find_nothing(ann: Restricted, record_property: pytest.RecordProperty) -> None:
+def test_random_statements_find_nothing(ann: Restricted, record_property: Callable[[str, object], None]) -> None:
     walk = Walk(seed() or 48)
     deadline = time.monotonic() + _SECONDS
     tried = errors = 0

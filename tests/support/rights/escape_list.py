@@ -5,6 +5,7 @@ Each entry is a sequence of statements in one session. All of an escape must lea
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 _CALL: Final = "reflect('java.lang.System', 'setProperty', 'jetsql.canary', 'x')"
@@ -285,7 +286,7 @@ _SOURCES_SETTINGS_AND_CATALOG: Final = [
     "SHOW JOBS",
 ]
 
-_ENTRIES: Final[dict[str, list[str | tuple[str, ...]]]] = {
+_ENTRIES: Final[Mapping[str, Sequence[Sequence[str]]]] = {
     "reading": _READING,
     "files": _FILES,
     "code": _CODE,
@@ -293,8 +294,8 @@ _ENTRIES: Final[dict[str, list[str | tuple[str, ...]]]] = {
 }
 
 
-def _sequence(entry: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (entry,) if isinstance(entry, str) else entry
+def _sequence(entry: Sequence[str]) -> tuple[str, ...]:
+    return (entry,) if isinstance(entry, str) else tuple(entry)
 
 
 ESCAPES: Final = {group: [_sequence(entry) for entry in entries] for group, entries in _ENTRIES.items()}

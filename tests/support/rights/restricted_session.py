@@ -84,7 +84,7 @@ class Restricted:
             "folder": str(folder),
             "file": str(secret),
             "port": str(self._server.getsockname()[1]),
-            "warehouse": engine.spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"),
+            "warehouse": str(engine.spark.conf.get("spark.sql.warehouse.dir")).removeprefix("file:"),
         }
 
     def session(self, user: str | None) -> SparkSession:
@@ -107,7 +107,8 @@ class Restricted:
         """Return what statements have changed outside of Spark since the last call: files, calls, connections."""
         found = [f"file {path}" for path in self._files() ^ self._before]
         self._before = self._files()
-        system = self.engine.spark._jvm.System
+        gateway: Any = self.engine.spark.sparkContext._gateway
+        system = gateway.jvm.System
         if system.getProperty("jetsql.canary") is not None:
             found.append("a method of Java was called")
             system.clearProperty("jetsql.canary")
