@@ -21,6 +21,7 @@ from jetsql.cli.flags import ExitCode
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.store_note import STORE, read_store_note
+from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.model.function import Function, FunctionColumn
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.model.leadership import LeaseTimes
@@ -31,6 +32,7 @@ from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_choice import find_database, open_store
 from jetsql.jobs.store.store_copy import StoreCopy, copy_store
 from tests.conftest import until
+from tests.jobs.store.test_access_rows import STATE, same
 from tests.jobs.store.test_metrics import FULL
 from tests.jobs.store.test_store import JOB, row, snapshot
 from tests.support.engines.store_places import SchemaPlace
@@ -40,6 +42,10 @@ from tests.support.servers.postgres import PASSWORD
 
 pytestmark = pytest.mark.spark  # needs a server, as tests with Spark do
 SECRET = "secret:env:STORE_PASSWORD"
+COUNTS = {
+    **{"functions": 1, "jobs": 2, "meta": 4, "snapshots": 1, "history": 3, "measures": 120},
+    **{"users": 2, "roles": 1, "members": 1, "tokens": 1, "grants": 3, "owners": 1},
+}
 
 
 @pytest.fixture
@@ -65,6 +71,7 @@ def fill(store: Store) -> None:
     column = FunctionColumn("", "INT")
     store.save_function(Function("s", "f", (), (column,), False, "return 1", None, None, True, None, 1.0, "ann"))
     store.remove_snapshot("0009-0000-0000-0001")
+    store.save_access(AccessState(), STATE)
     metrics = Metrics()
     stored = store.database.metrics_store(metrics)
     stored.start([JOB.id])
@@ -87,6 +94,7 @@ def contents(store: Store) -> tuple[object, ...]:
     stored.start([JOB.id])
     stored.close()
     facts = store.id, store.newest_id(), store.all_jobs(), store.snapshots(), store.functions(), metrics.rows(JOB.id)
+    assert same(store.access(), STATE)
     return (*facts, [replace(each, event=each.event.replace("\0", "\ufffd")) for each in store.history()])
 
 
@@ -103,7 +111,7 @@ def test_copy_to_postgresql_and_back(home: Path, schema: SchemaPlace, tmp_path: 
         expected = contents(store)
     before = files(home)
     copied = to_schema(home, schema)
-    assert copied.counts == {"functions": 1, "jobs": 2, "meta": 4, "snapshots": 1, "history": 3, "measures": 120}
+    assert copied.counts == COUNTS
     assert not copied.was_complete and files(home) == before
     with raises(EngineError, match="the setting store is missing"):
         open_store(home, None, None)
