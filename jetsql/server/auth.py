@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection
 from ipaddress import ip_address
 from typing import Final, Protocol
 
+from anyio import sleep
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -102,7 +103,7 @@ class TokenAuth:
             if refusal is None or refusal.status_code != 401:
                 self._note_use(headers, caller)
             else:
-                await asyncio.sleep(self.delay_of_failure(caller.address))
+                await sleep(self.delay_of_failure(caller.address))
             with acting_for(caller):
                 await (app if refusal is None else refusal)(scope, receive, send)
 
