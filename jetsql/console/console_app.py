@@ -211,7 +211,7 @@ class WebConsole:
         target = _own_path(form.one("next"))
         account = self._access.user_of(form.one("token").strip())
         if account is None:
-            await asyncio.sleep(self._access.delay_of_failure(current().caller.address))
+            await self._access.delay_failure(current().caller.address)
             return HTMLResponse(render("login.html", next=target, error="The token is wrong."), 401)
         return await self._with_cookie(http, RedirectResponse(target, 303), account)
 

@@ -47,6 +47,9 @@ class Accounts(Protocol):
     def proof_key(self, token_id: str) -> str | None:
         """Return what is stored of a valid token, for the proof that this engine knows it; None without one."""
 
+    def is_note_due(self, text: str) -> bool:
+        """Return whether `note_use` would store the use of a token. It does not wait for the store."""
+
     def note_use(self, text: str) -> None:
         """Note that a token was used."""
 
@@ -103,7 +106,7 @@ class TokenAuth:
             if refusal is None or refusal.status_code != 401:
                 self._note_use(headers, caller)
             else:
-                await sleep(self.delay_of_failure(caller.address))
+                await self.delay_failure(caller.address)
             with acting_for(caller):
                 await (app if refusal is None else refusal)(scope, receive, send)
 
@@ -173,9 +176,10 @@ class TokenAuth:
         if self._accounts is not None:
             self._accounts.require(right, what)
 
-    def delay_of_failure(self, address: str) -> float:
-        """Note a failed login from an address, and return the seconds after which it is answered."""
-        return 0.0 if self._accounts is None else self._failed.note(address)
+    async def delay_failure(self, address: str) -> None:
+        """Note a failed login from an address, and return when it may be answered."""
+        if self._accounts is not None:
+            await sleep(self._failed.note(address))
 
     def _caller(self, headers: Headers, scope: Scope) -> Caller:
         """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""
@@ -183,9 +187,11 @@ class TokenAuth:
         return Caller(self.user_of_request(headers) or "", endpoint, _address(scope))
 
     def _note_use(self, headers: Headers, caller: Caller) -> None:
-        """Note the use of a user's token, without waiting for the store."""
+        """Note the use of a user's token if that is due, without waiting for the store."""
         token = _bearer(headers)
-        if self._accounts is not None and token is not None and caller.user not in ("", OWNER):
+        if token is None or self._accounts is None or caller.user in ("", OWNER):
+            return
+        if self._accounts.is_note_due(token):
             asyncio.get_running_loop().run_in_executor(None, self._accounts.note_use, token)
 
     def _is_open(self, path: str) -> bool:

@@ -7,7 +7,8 @@ unknown has none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -67,6 +68,13 @@ class AccessState:
         return {}
 
     @cached_property
+    def _grants(self) -> Mapping[str, Sequence[Grant]]:
+        by_grantee = defaultdict[str, list[Grant]](list)
+        for grant in self.grants:
+            by_grantee[grant.grantee].append(grant)
+        return by_grantee
+
+    @cached_property
     def _owners(self) -> Mapping[Securable, str]:
         return {ownership.object: ownership.owner for ownership in self.owners}
 
@@ -114,8 +122,7 @@ class AccessState:
 
     def effective(self, user: str) -> tuple[Grant, ...]:
         """Return the grants that a user has, directly and through roles. user: the key"""
-        names = {user, *self.roles_of(user)}
-        return tuple(grant for grant in self.grants if grant.grantee in names)
+        return tuple(grant for name in {user, *self.roles_of(user)} for grant in self._grants.get(name, ()))
 
     def is_active(self, user: str) -> bool:
         """Return whether a user exists and is not disabled. user: the key"""

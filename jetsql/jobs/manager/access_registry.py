@@ -108,16 +108,24 @@ class AccessRegistry:
         token = self._token(text)
         return None if token is None else token.user
 
+    def is_note_due(self, text: str) -> bool:
+        """Return whether `note_use` would store the use of a token. It does not wait for the store."""
+        token = self._token(text)
+        return token is not None and self._is_due(token, self._clock())
+
     def note_use(self, text: str) -> None:
         """Note that a token was used, at most once a minute. The login does not depend on it."""
         token, now = self._token(text), self._clock()
-        if token is None or (token.last_used is not None and now - token.last_used < _NOTED_SECONDS):
+        if token is None or not self._is_due(token, now):
             return
         try:
             with self._changes:
                 self._save(lambda state: access_changes.note_use(state, token, now))
         except JetSQLError as error:
             _LOG.warning("The use of the token %s could not be noted: %s", token.id, error)
+
+    def _is_due(self, token: UserToken, now: float) -> bool:
+        return token.last_used is None or now - token.last_used >= _NOTED_SECONDS
 
     def _token(self, text: str) -> UserToken | None:
         state = self._state
