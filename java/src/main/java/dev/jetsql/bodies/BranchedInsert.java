@@ -1,6 +1,7 @@
 package dev.jetsql.bodies;
 
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.Origins;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.rewrites.Branches;
 import java.util.ArrayList;
@@ -9,7 +10,6 @@ import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import scala.Option;
 
@@ -66,18 +66,7 @@ public final class BranchedInsert {
     if (!(error instanceof AnalysisException analysis)
         || analysis.line().isDefined()
         || analysis.getQueryContext().length > 0) return error;
-    return analysis.withPosition(
-        new Origin(
-            Option.apply(line),
-            Option.apply(column),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty()));
+    return analysis.withPosition(Origins.at(line, column));
   }
 
   private static boolean isNamed(LogicalPlan node, String name) {

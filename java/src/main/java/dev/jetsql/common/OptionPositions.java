@@ -2,7 +2,6 @@ package dev.jetsql.common;
 
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.trees.Origin;
-import scala.Option;
 
 /**
  * The positions of options in a statement. Spark keeps only the positions of the values in OPTIONS.
@@ -61,16 +60,6 @@ public final class OptionPositions {
     var start = quoted ? index - 1 : index;
     var line = 1 + (int) text.substring(0, start).chars().filter(c -> c == '\n').count();
     var column = start - (text.lastIndexOf('\n', start - 1) + 1);
-    return new Origin(
-        Option.apply(line),
-        Option.apply(column),
-        near.startIndex(),
-        near.stopIndex(),
-        near.sqlText(),
-        near.objectType(),
-        near.objectName(),
-        near.stackTrace(),
-        near.pysparkErrorContext(),
-        near.positionMapper());
+    return Origins.moved(near, line, column);
   }
 }

@@ -2,11 +2,10 @@ package dev.jetsql.flink;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Origins;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import org.apache.spark.sql.catalyst.trees.Origin;
-import scala.Option;
 
 /**
  * MATCH_RECOGNIZE as a lateral join with the call of a table function, which Spark parses:
@@ -270,18 +269,7 @@ final class PatternText {
 
   private RuntimeException wrong(int at, String message) {
     var token = text.tokens.get(Math.min(at, text.tokens.size() - 1));
-    var place =
-        new Origin(
-            Option.apply(token.getLine()),
-            Option.apply(token.getCharPositionInLine()),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty(),
-            Option.empty());
+    var place = Origins.at(token.getLine(), token.getCharPositionInLine());
     return Exceptions.raise(JetSqlException.at(place, "PARSE_SYNTAX_ERROR", "42601", message));
   }
 }

@@ -2,8 +2,8 @@ package dev.jetsql.rewrites.patterns;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Origins;
 import org.apache.spark.sql.catalyst.trees.Origin;
-import scala.Option;
 
 /** The errors of MATCH_RECOGNIZE, each at the place of what is wrong. */
 final class MatchErrors {
@@ -28,16 +28,6 @@ final class MatchErrors {
         lines == 0
             ? (Integer) place.startPosition().get() + offset
             : offset - 1 - before.lastIndexOf('\n');
-    return new Origin(
-        Option.apply((Integer) place.line().get() + lines),
-        Option.apply(column),
-        place.startIndex(),
-        place.stopIndex(),
-        place.sqlText(),
-        place.objectType(),
-        place.objectName(),
-        place.stackTrace(),
-        place.pysparkErrorContext(),
-        place.positionMapper());
+    return Origins.moved(place, (Integer) place.line().get() + lines, column);
   }
 }
