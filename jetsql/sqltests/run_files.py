@@ -58,7 +58,8 @@ class SparkOfTests:
     ) -> None:
         """Stop Spark. After Ctrl-C, kill it: a test that runs would wait for a Spark that has stopped."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            logging.getLogger("py4j").setLevel(logging.CRITICAL)  # the calls of the tests that run fail now
+            # The calls of the tests that run fail now, and Py4J reports some of them with the root logger.
+            logging.disable()
             kill_process(self._spark)
         else:
             self._spark.stop()
