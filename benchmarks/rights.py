@@ -33,7 +33,8 @@ _USER: Final = "ann"
 def rights() -> str:
     """Return the rights of the user: to read all tables of the schema, whose views the user owns."""
     granted = [{"right": "SELECT", "kind": "SCHEMA", "name": ["spark_catalog", BATCH]}]
-    views = {f"spark_catalog.{BATCH}.{view}": _USER for view in ("events", "all_events", *VIEWS)}
+    names = ("events", "all_events", *VIEWS)
+    views = [{"name": ["spark_catalog", BATCH, name], "owner": _USER} for name in names]
     return json.dumps({"users": {_USER: {"admin": False, "rights": granted}}, "views": views})
 
 
@@ -54,7 +55,7 @@ def measure(engine: EngineInstance, name: str, calls: int) -> tuple[float, float
 
     classes = java(engine.spark)
     session = engine.spark.newSession()
-    classes.rights.Principals.set(session._jsparkSession, _USER)
+    classes.common.Principals.set(session._jsparkSession, _USER)
     session.sql(f"USE {BATCH}")
     select = load(name).select
     times: dict[bool, list[float]] = {False: [], True: []}

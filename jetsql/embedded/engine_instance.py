@@ -26,7 +26,7 @@ from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.runs.spark_runtime import RuntimeSettings, SparkRuntime
 from jetsql.engine.session import extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
-from jetsql.engine.session.engine_sessions import open_engine_session
+from jetsql.engine.session.engine_sessions import open_engine_session, open_user_session
 from jetsql.engine.session.spark_hints import hints_for
 from jetsql.engine.spark.startup import (
     Session,
@@ -44,6 +44,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.redaction import show
 from jetsql.jobs.statements import statement_table, system_tables
 from jetsql.jobs.statements.function_statements import drop_function
@@ -57,7 +58,7 @@ from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.body.parameter_markers import check_number
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import tokens
-from jetsql.request import Endpoint, inside_process
+from jetsql.request import ENGINE, OWNER, Endpoint, current, inside_process
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
@@ -136,6 +137,7 @@ class EngineInstance:
             check_topic=partial(extension.check_table_topic, self.spark),
             refuse_change=partial(refuse_change, self._manager.registry),
             drop_function=partial(drop_function, self._manager),
+            change_object=self.accounts.note_object_change,
             find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
         )
 
@@ -231,6 +233,8 @@ class EngineInstance:
             extension.disconnect(self.spark)
             if self._owns_spark:
                 self.spark.stop()
+            else:
+                self._runtime.publish_rights(None)  # the program that has started Spark continues with it
         finally:
             self._metrics_store.close()
             self._store.close()
@@ -302,7 +306,9 @@ class StatementSession:
         """Return the Spark session."""
         with self._creation:
             if self._spark is None:
-                self._spark = self._engine.spark.newSession()
+                caller = current().caller
+                user = OWNER if caller is ENGINE else name_key(caller.user)
+                self._spark = open_user_session(self._engine.spark, user)
             return self._spark
 
     def run(self, text: str, parameters: statements.Parameters | None = None, live: bool = False) -> StatementResult:
@@ -314,7 +320,6 @@ class StatementSession:
         """
         statement = self._parse(text, parameters)
         if statement is None:
-            self._engine.accounts.check_spark_statement()
             with hints_for(lambda: self.spark, text):
                 rows = statements.run(self.spark, text, parameters, live)
             return StatementResult(rows.columns, rows.rows, rows.live)
@@ -324,7 +329,6 @@ class StatementSession:
         """Run one statement as `run` does, and return the rows as parts of an Arrow stream."""
         statement = self._parse(text, parameters)
         if statement is None:
-            self._engine.accounts.check_spark_statement()
             return self._run_spark_arrow(text, parameters)
         result = self._execute(statement, text)
         return statements.encode_arrow(self.spark, result.columns, result.rows)

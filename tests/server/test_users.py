@@ -120,16 +120,6 @@ def test_paths_show_what_the_user_may_see(site: Site, user: str, jobs: list[str]
     assert (site.send(user, "POST", "/v1/backup", backup).status == 403) is (statuses["stop"] == 403)
 
 
-@pytest.mark.parametrize("user", ["ann", "mo", "eve"])
-def test_statements_of_spark_are_refused_without_admin(site: Site, user: str) -> None:
-    for statement in ("SELECT 1", "EXECUTE IMMEDIATE 'SHOW JOBS'", "BEGIN SELECT 1; END", "TABLE totals"):
-        assert b"JETSQL.NOT_ALLOWED" in site.run(user, statement).content
-    assert (
-        site.condition(user, "CREATE JOB n AS INSERT INTO totals SELECT * FROM STREAM orders") == "JETSQL.NOT_ALLOWED"
-    )
-    assert len(site.rows("boss", "SELECT 3")) == 3
-
-
 def test_operator_controls_the_job_under_the_own_name(site: Site) -> None:
     site.rows("ann", "SUSPEND JOB j")
     assert site.condition("ann", "SUSPEND JOB k") == site.condition("ann", "SUSPEND JOB q") == "JETSQL.JOB_NOT_FOUND"

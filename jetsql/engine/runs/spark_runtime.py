@@ -33,7 +33,7 @@ from jetsql.engine.runs.start_checks import (
 )
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions, with_utc_windows
-from jetsql.engine.session.job_tables import create_table, has_namespace, is_empty, qualify, time_columns
+from jetsql.engine.session.job_tables import create_table, has_function, has_namespace, is_empty, qualify, time_columns
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
 from jetsql.engine.sinks.file_tables import PART_NAMES
 from jetsql.engine.sinks.job_sinks import JobSinks
@@ -162,15 +162,14 @@ class SparkRuntime:
         facts = self._catalog.table(table)
         return None if facts is None else JobTable(facts.name, facts.kind, facts.job, facts.is_view, facts.columns)
 
-    @property
-    def enforces_rights(self) -> bool:
-        return False
-
     def publish_rights(self, rights: str | None) -> None:
-        """Do nothing: Spark has no gates yet, so the endpoints refuse Spark's statements of users without ADMIN."""
+        java(self._spark).rights.Rights.publish(rights)
 
     def has_namespace(self, name: Sequence[str]) -> bool:
         return has_namespace(name, self._spark)
+
+    def has_function(self, name: Sequence[str]) -> bool:
+        return has_function(name, self._spark)
 
     def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
         return time_columns(table, _spark(session))

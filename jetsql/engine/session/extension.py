@@ -57,6 +57,8 @@ class EngineCallbacks:
     """Return why a table must not be dropped or renamed, given the verb, the schema, and None for all of its tables."""
     drop_function: Callable[..., None]
     """Drop a function in Python."""
+    change_object: Callable[..., None]
+    """Note that a table, a schema or a function was created, renamed or dropped, and by whom."""
     find_state: Callable[..., dict[str, Any]]
     """Return where the state of a job is, see `JobState.java`."""
 
@@ -69,10 +71,13 @@ class EngineFunctions:
         self._callbacks = callbacks
         self._statements: dict[str, Cancellation] = {}
 
-    def call(self, function: str, number: str | None, session: Any, origin: str, request: str) -> Any:
-        """Call a function for the caller of a statement; called from Java."""
+    def call(self, function: str, number: str | None, session: Any, user: str | None, origin: str, request: str) -> Any:
+        """Call a function for the caller of a statement; called from Java. user: of a session with a client"""
         endpoint, address = origin.split(" ", 1)
-        with self._cancellable(number), acting_for(caller_of_group(endpoint) or Caller(OWNER, endpoint, address)):
+        caller = caller_of_group(endpoint) or Caller(OWNER, endpoint, address)
+        if user is not None:
+            caller = replace(caller, user=user)
+        with self._cancellable(number), acting_for(caller):
             arguments = json.loads(request)
             try:
                 response = self._respond(function, session, arguments)

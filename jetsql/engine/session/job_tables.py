@@ -48,6 +48,11 @@ def has_namespace(name: Sequence[str], spark: SparkSession) -> bool:
     return spark.catalog.databaseExists(".".join(map(quoted_name, name)))
 
 
+def has_function(name: Sequence[str], spark: SparkSession) -> bool:
+    """Return whether the catalogue has a function, which is not one in Python. name: from the catalogue on"""
+    return spark.catalog.functionExists(".".join(map(quoted_name, name)))
+
+
 def is_empty(table: str, spark: SparkSession, catalog: Catalog) -> bool:
     """Return whether a table has no rows; the rows of external systems do not count."""
     facts = catalog.table(table)

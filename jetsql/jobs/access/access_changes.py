@@ -12,7 +12,7 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access.access_records import Grant, Ownership, Right, RoleMember, Securable, User, UserRole, UserToken
-from jetsql.jobs.access.access_state import BUILT_IN, AccessState
+from jetsql.jobs.access.access_state import BUILT_IN, AccessState, containers
 from jetsql.jobs.model.job import name_key
 from jetsql.language.statement import Name
 from jetsql.request import OWNER
@@ -196,13 +196,31 @@ def reassign(state: AccessState, before: str, after: str) -> AccessState:
     return state
 
 
-def forget(state: AccessState, things: Collection[Securable]) -> AccessState:
-    """Remove the rights on objects that were dropped, and their owners."""
-    gone = frozenset(things)
+def create_object(state: AccessState, thing: Securable, owner: str) -> AccessState:
+    """Make a user the owner of a new object, without rights of an earlier one with its name. owner: the key"""
+    return set_owner(drop_object(state, thing), thing, owner)
+
+
+def rename_object(state: AccessState, thing: Securable, renamed: Securable) -> AccessState:
+    """Move the rights on an object to its new name. An earlier object with this name had rights of its own."""
+    state = drop_object(state, renamed)
     return replace(
         state,
-        grants=tuple(each for each in state.grants if each.object not in gone),
-        owners=tuple(each for each in state.owners if each.object not in gone),
+        grants=tuple(replace(each, object=renamed) if each.object == thing else each for each in state.grants),
+        owners=tuple(replace(each, object=renamed) if each.object == thing else each for each in state.owners),
+    )
+
+
+def drop_object(state: AccessState, thing: Securable) -> AccessState:
+    """Remove the rights on an object that was dropped and on what it contained, and their owners."""
+
+    def remains(each: Securable) -> bool:
+        return each != thing and thing not in containers(each)
+
+    return replace(
+        state,
+        grants=tuple(each for each in state.grants if remains(each.object)),
+        owners=tuple(each for each in state.owners if remains(each.object)),
     )
 
 

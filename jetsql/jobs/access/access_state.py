@@ -152,7 +152,7 @@ class AccessState:
             return True
         if not self.is_active(user):
             return False
-        places = {thing, *_containers(thing)}
+        places = {thing, *containers(thing)}
         if any(self.owner_of(place) == user for place in places):
             return True
         held = {grant.object for grant in self.effective(user) if grant.right is right}
@@ -187,7 +187,7 @@ class AccessState:
         depth = len(container.name)
         nested = (SecurableKind.TABLE, SecurableKind.FUNCTION, SecurableKind.SCHEMA, SecurableKind.CATALOG)
         return any(
-            (each.kind in nested and each.name[:depth] == container.name) or each in _containers(container)
+            (each.kind in nested and each.name[:depth] == container.name) or each in containers(container)
             for each in about
             if each != ENGINE_ITSELF
         )
@@ -198,7 +198,7 @@ class AccessState:
             return True
         if not self.is_active(user):
             return False
-        places = {thing, *_containers(thing)}
+        places = {thing, *containers(thing)}
         if is_owner or any(self.owner_of(place) == user for place in places):
             return True
         return any(
@@ -229,17 +229,22 @@ def containers_of_job(job: Job) -> tuple[Securable, ...]:
     return tuple(dict.fromkeys(schemas))
 
 
+def without_case(name: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts of a name of Spark's catalogue as Spark compares them. `casefold` would equate more names."""
+    return tuple(part.lower() for part in name)
+
+
 def qualified(name: Iterable[str]) -> tuple[str, ...]:
     """Return the name of a table with its catalogue, without case."""
-    parts = tuple(part.casefold() for part in name)
+    parts = without_case(name)
     return (SESSION_CATALOG, *parts) if len(parts) < 3 else parts
 
 
-def _containers(thing: Securable) -> tuple[Securable, ...]:
+def containers(thing: Securable) -> tuple[Securable, ...]:
     """Return the objects that contain an object other than a job."""
     if thing.kind in (SecurableKind.TABLE, SecurableKind.FUNCTION):
         schema = Securable(SecurableKind.SCHEMA, thing.name[:-1])
-        return schema, *_containers(schema)
+        return schema, *containers(schema)
     if thing.kind is SecurableKind.SCHEMA:
         return Securable(SecurableKind.CATALOG, thing.name[:1]), ENGINE_ITSELF
     return (ENGINE_ITSELF,) if thing.kind in (SecurableKind.CATALOG, SecurableKind.JOB) else ()
@@ -247,7 +252,7 @@ def _containers(thing: Securable) -> tuple[Securable, ...]:
 
 def _all_within(held: set[Securable], schemas: Collection[Securable]) -> bool:
     """Return whether a right on a job is held by one on each of its schemas."""
-    return bool(schemas) and all(not held.isdisjoint({schema, *_containers(schema)}) for schema in schemas)
+    return bool(schemas) and all(not held.isdisjoint({schema, *containers(schema)}) for schema in schemas)
 
 
 def _below(held: set[Securable], thing: Securable) -> bool:

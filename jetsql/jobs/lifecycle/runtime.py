@@ -183,6 +183,9 @@ class JobTables(Protocol):
     def has_namespace(self, name: Sequence[str]) -> bool:
         """Return whether there is a catalogue, or a schema with its catalogue before it."""
 
+    def has_function(self, name: Sequence[str]) -> bool:
+        """Return whether the catalogue has a function, which is not one in Python. name: from the catalogue on"""
+
     def time_columns(self, table: str, session: UserSession) -> Sequence[str]:
         """Return the names of the TIMESTAMP columns of a table or view; none if it does not exist.
 
@@ -204,10 +207,6 @@ class JobTables(Protocol):
 
 class RightsGates(Protocol):
     """The checks of rights where Spark analyses a plan."""
-
-    @property
-    def enforces_rights(self) -> bool:
-        """Return whether Spark's statements of users without ADMIN are checked; otherwise they must not run."""
 
     def publish_rights(self, rights: str | None) -> None:
         """Replace the rights by which plans are checked, see `effective_rights`. rights: JSON, or None without users"""

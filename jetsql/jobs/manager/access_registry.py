@@ -7,7 +7,7 @@ a right that the store does not have.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -16,12 +16,11 @@ from jetsql import request
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.home.token_form import token_id
 from jetsql.jobs.access import access_changes
-from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, UserToken
+from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, SecurableKind, UserToken
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.effective_rights import published_rights
 from jetsql.jobs.access.user_tokens import is_token
 from jetsql.jobs.lifecycle.runtime import RightsGates
-from jetsql.jobs.manager.job_registry import JobRegistry
 from jetsql.jobs.model.job import Job, name_key
 from jetsql.request import OWNER
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
     from jetsql.jobs.store.job_store import Store
 
 _LOG: Final = logging.getLogger(__name__)
+_EMPTY: Final = AccessState()
 _NOTED_SECONDS: Final = 60.0
 """The use of a token is noted in the store when this time has passed since the last note."""
 
@@ -40,24 +40,21 @@ class AccessRegistry:
         self,
         store: Store,
         gates: RightsGates,
-        registry: JobRegistry,
         submit: Callable[[Callable[[], None]], Future[None]],
         clock: Callable[[], float],
     ) -> None:
         """Create it without users. submit: runs an operation on the only thread that writes to the store."""
         self._store = store
         self._gates = gates
-        self._registry = registry
         self._submit = submit
         self._clock = clock
         self._state = AccessState()
         self._changes = Lock()
-        self._is_published = False
 
     def load(self) -> None:
         """Read the users and rights of the store, and publish them before the jobs start."""
         self._state = self._store.access()
-        self.publish(*self._store.live_jobs())
+        self._publish()  # also for an engine without users: an earlier one of this Spark can have had some
 
     @property
     def state(self) -> AccessState:
@@ -67,19 +64,34 @@ class AccessRegistry:
     def change(self, change: Callable[[AccessState], AccessState]) -> AccessState:
         """Apply a change, store and publish it. Raises the errors of the change, and those of the store."""
         with self._changes:
+            before = self._state
             after = self._save(change)
-            self.publish()
+            if after != before:
+                self._publish()
         return after
 
-    def publish(self, *new_jobs: Job) -> None:
-        """Give the effective rights to Spark's gates: after a change of them, or of the owner of a job.
+    def _publish(self) -> None:
+        self._gates.publish_rights(published_rights(self._state))
 
-        new_jobs: jobs that are not among the live ones yet.
+    def note_object_change(self, change: str, kind: str, name: Sequence[str], new_name: Sequence[str] | None) -> None:
+        """Note the new owner of an object, move its rights to its new name, or remove them with it.
+
+        change: as in `EngineCallback.java`; "created" comes before the object exists. Raises the errors of the store.
         """
-        if self._state.has_users or self._is_published:
-            live = (view.job for view in self._registry.live())
-            self._gates.publish_rights(published_rights(self._state, (*live, *new_jobs)))
-            self._is_published = self._state.has_users
+        if self._state == _EMPTY:
+            return
+        thing = Securable(SecurableKind(kind), tuple(name))
+        match change:
+            case "created":
+                self.change(lambda state: access_changes.create_object(state, thing, self.new_owner))
+            case "renamed":
+                assert new_name is not None
+                renamed = Securable(thing.kind, tuple(new_name))
+                self.change(lambda state: access_changes.rename_object(state, thing, renamed))
+            case "dropped":
+                self.change(lambda state: access_changes.drop_object(state, thing))
+            case _:
+                raise ValueError(change)
 
     def _save(self, change: Callable[[AccessState], AccessState]) -> AccessState:
         before = self._state
@@ -170,14 +182,6 @@ class AccessRegistry:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
         if not self.has_right(right):
             raise refused(self.user, what, right)
-
-    def check_spark_statement(self) -> None:
-        """Raise StatementError NOT_ALLOWED for a statement of Spark whose rights Spark does not check.
-
-        Until Spark has gates for the plans of users, only an admin can run its statements.
-        """
-        if not self._gates.enforces_rights:
-            self.require(Right.ADMIN, "each statement of Spark in this version")
 
     def sees(self, thing: Securable) -> bool:
         """Return whether the caller has any right on an object other than a job."""

@@ -103,7 +103,7 @@ class Manager:
             self._apply_with_retry,
         )
         self.functions = FunctionRegistry(store, runtime, self._writer.submit)
-        self.access = AccessRegistry(store, runtime, self.registry, self._writer.submit, clock)
+        self.access = AccessRegistry(store, runtime, self._writer.submit, clock)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import StatementError
+from jetsql.jobs.access.access_records import Securable, SecurableKind
+from jetsql.jobs.access.access_state import without_case
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.function_registry import already_exists
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.redaction import redact_urls
+from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language.statement import CreateFunction
 from jetsql.resultset import Column, Table, Value
 
@@ -81,9 +84,17 @@ def drop_function(manager: Manager, schema: str, name: str, if_exists: bool) -> 
         raise StatementError("FUNCTION_NOT_FOUND", f"There is no function named {schema}.{name}.")
 
 
+def visible_functions(manager: Manager) -> Iterator[Function]:
+    """Return the functions in Python that the caller has a right on."""
+    for each in manager.functions.all():
+        name = without_case((SESSION_CATALOG, each.schema, each.name))
+        if manager.access.sees(Securable(SecurableKind.FUNCTION, name)):
+            yield each
+
+
 def functions_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
     """Return the rows of the functions in Python."""
-    for each in manager.functions.all():
+    for each in visible_functions(manager):
         yield (
             each.schema,
             each.name,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
 from jetsql.jobs.statements.function_statements import FUNCTION_COLUMNS, functions_relation
@@ -30,14 +31,15 @@ class SystemTable:
     comment: str  # a sentence about its rows
     columns: tuple[Column, ...]
     rows: Callable[[Manager], Rows]  # raises the errors of the store
+    is_monitored: bool = False  # it has rows only for those with MONITOR
 
 
 SYSTEM_TABLES: Final = (
     SystemTable("jobs", "A row for each job, including ended ones.", JOBS_TABLE_COLUMNS, job_relation),
     SystemTable("snapshots", "A row for each snapshot of a job's state.", SNAPSHOTS_TABLE_COLUMNS, snapshot_relation),
     SystemTable("job_history", "A row for each event of a job.", JOB_HISTORY_COLUMNS, history_relation),
-    SystemTable("members", "A row for each process that runs tasks.", MEMBER_COLUMNS, members_relation),
-    SystemTable("engines", "A row for each engine of the store.", ENGINE_COLUMNS, engines_relation),
+    SystemTable("members", "A row for each process that runs tasks.", MEMBER_COLUMNS, members_relation, True),
+    SystemTable("engines", "A row for each engine of the store.", ENGINE_COLUMNS, engines_relation, True),
     SystemTable("functions", "A row for each function in Python.", FUNCTION_COLUMNS, functions_relation),
     SystemTable("metrics", "A row for each batch of a job, or for several batches.", METRICS_COLUMNS, metrics_relation),
 )
@@ -45,5 +47,6 @@ _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}
 
 
 def rows(manager: Manager, name: str) -> Rows:
-    """Return the current rows of a relation."""
-    return _BY_NAME[name].rows(manager)
+    """Return the current rows of a relation that the caller may see."""
+    relation = _BY_NAME[name]
+    return () if relation.is_monitored and not manager.access.has_right(Right.MONITOR) else relation.rows(manager)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import (
     ENGINE_ITSELF,
     Grant,
@@ -68,7 +69,7 @@ def test_built_in_users_have_all_rights(user: str) -> None:
 def test_everyone_has_all_rights_without_users(user: str) -> None:
     empty = AccessState()
     assert empty.allowed(user, Right.ADMIN, ENGINE_ITSELF) and empty.sees_job(user, JOB)
-    assert published_rights(empty, (JOB,)) is None
+    assert published_rights(empty) is None
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_disabled_user_has_nothing() -> None:
     )
     assert not held.allowed("off", Right.SELECT, TABLE) and not held.is_admin("off") and not held.sees("off", SCHEMA)
     assert not held.sees_job("off", replace(JOB, owner="off"))
-    assert "off" not in json.loads(published_rights(held, ()) or "")["users"]
+    assert "off" not in json.loads(published_rights(held) or "")["users"]
 
 
 @pytest.mark.parametrize(
@@ -191,28 +192,24 @@ def test_published_rights_are_those_of_each_user() -> None:
     held = state(
         grant(Right.SELECT, TABLE, "analysts"),
         grant(Right.OPERATE, JOB_OBJECT, "bob"),
-        grant(Right.OPERATE, Securable(SecurableKind.JOB, ("forgotten",)), "bob"),
         owners=(Ownership(TABLE, "bob"),),
     )
-    assert json.loads(published_rights(held, (replace(JOB, owner="ann"),)) or "") == {
+    assert json.loads(published_rights(held) or "") == {
         "users": {
             "ann": {
                 "admin": False,
                 "rights": [
-                    {"right": "OWNER", "kind": "JOB", "name": ["j"]},
                     {"right": "SELECT", "kind": "TABLE", "name": ["spark_catalog", "s", "t"]},
                 ],
             },
             "bob": {
                 "admin": False,
                 "rights": [
-                    {"right": "OPERATE", "kind": "JOB", "name": ["j"]},
                     {"right": "OWNER", "kind": "TABLE", "name": ["spark_catalog", "s", "t"]},
                 ],
             },
         },
-        "views": {"spark_catalog.s.t": "bob"},
-        "jobs": {"1": "ann"},
+        "views": [{"name": ["spark_catalog", "s", "t"], "owner": "bob"}],
     }
 
 
@@ -227,3 +224,33 @@ def test_each_kind_of_object_has_its_containers() -> None:
         SecurableKind.ENGINE in containers(kind)
         for kind in (SecurableKind.TABLE, SecurableKind.JOB, SecurableKind.SCHEMA)
     )
+
+
+def test_new_object_belongs_to_its_creator_alone() -> None:
+    held = state(grant(Right.SELECT, TABLE, "bob"), owners=(Ownership(TABLE, "bob"),))
+    created = access_changes.create_object(held, TABLE, "ann")
+    assert (created.grants, created.owners) == ((), (Ownership(TABLE, "ann"),))
+    assert access_changes.create_object(held, TABLE, "owner").owners == ()
+
+
+def test_dropped_schema_takes_the_rights_on_its_objects_along() -> None:
+    schema = Securable(SecurableKind.SCHEMA, TABLE.name[:-1])
+    other = Securable(SecurableKind.TABLE, (*TABLE.name[:-2], "other", "t"))
+    held = state(
+        grant(Right.SELECT, TABLE, "bob"),
+        grant(Right.SELECT, schema, "bob"),
+        grant(Right.SELECT, other, "bob"),
+        owners=(Ownership(TABLE, "bob"),),
+    )
+    dropped = access_changes.drop_object(held, schema)
+    assert [each.object for each in dropped.grants] == [other] and dropped.owners == ()
+
+
+def test_renamed_object_keeps_its_rights() -> None:
+    renamed = Securable(SecurableKind.TABLE, (*TABLE.name[:-1], "renamed"))
+    held = state(
+        grant(Right.SELECT, TABLE, "bob"), grant(Right.INSERT, renamed, "bob"), owners=(Ownership(TABLE, "ann"),)
+    )
+    moved = access_changes.rename_object(held, TABLE, renamed)
+    assert [(each.right, each.object) for each in moved.grants] == [(Right.SELECT, renamed)]
+    assert moved.owners == (Ownership(renamed, "ann"),)

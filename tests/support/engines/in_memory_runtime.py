@@ -87,7 +87,6 @@ class InMemoryRuntime:
     analysis: Analysis = field(default_factory=analysis)  # of every body
     scan: str = ""  # Spark's plan in EXPLAIN
     rights: str | None = None  # as they were published last
-    enforces_rights: bool = False
     fixed_partitions: str = ""  # why it cannot repartition state
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
@@ -181,6 +180,9 @@ class InMemoryRuntime:
 
     def has_namespace(self, name: Sequence[str]) -> bool:
         return tuple(name) in {("spark_catalog",), ("spark_catalog", "default"), ("spark_catalog", "s")}
+
+    def has_function(self, name: Sequence[str]) -> bool:
+        return tuple(name) == ("spark_catalog", "default", "in_sql")
 
     def find_table(self, table: str) -> JobTable | None:
         return self.tables.get(table)

@@ -46,7 +46,6 @@ class ManagedSession:
         statement = parse(text)
         if statement is not None:
             return from_table(execute(self._engine.manager, statement, Session), UTC)
-        self._engine.accounts.check_spark_statement()
         verb, _, number = text.strip().partition(" ")
         if verb != "SELECT":
             raise StatementError("PARSE_SYNTAX_ERROR", f"This is no statement: {verb}.")

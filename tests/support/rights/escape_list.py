@@ -104,7 +104,6 @@ _READING: Final = [
     "FROM s.orders |> WHERE id IN (SELECT id FROM hr.pay)",
     "FROM hr.pay |> SELECT *",
     "SELECT * FROM STREAM hr.pay",
-    "SELECT * FROM jetsql.jobs",
     "SELECT * FROM s.orders JOIN hr.pay USING (id)",
     "SELECT * FROM s.orders PIVOT (max(amount) FOR id IN (1)) JOIN hr.pay",
     "SELECT missing_column FROM hr.pay",
@@ -282,8 +281,15 @@ _SOURCES_SETTINGS_AND_CATALOG: Final = [
     "REPLACE TABLE s.orders (x INT) USING parquet",
     "CREATE OR REPLACE TABLE s.orders (x INT) USING parquet",
     "CREATE OR REPLACE TABLE own.replaced USING parquet AS SELECT 1 AS x",
-    "CREATE JOB j AS INSERT INTO s.inbox SELECT id, name FROM s.items",
-    "SHOW JOBS",
+    "CREATE JOB j AS INSERT INTO s.inbox SELECT id, salary_column FROM hr.pay",
+    "CREATE USER eve",
+    "GRANT SELECT ON TABLE hr.pay TO ann",
+    "GRANT SELECT ON SCHEMA hr TO ann",
+    "ALTER TABLE hr.pay OWNER TO ann",
+    "REASSIGN OWNED BY owner TO ann",
+    "CREATE TOKEN FOR owner",
+    "ALTER USER owner DISABLE",
+    "SHOW MEMBERS",
 ]
 
 _ENTRIES: Final[Mapping[str, Sequence[Sequence[str]]]] = {

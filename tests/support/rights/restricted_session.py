@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,18 +19,6 @@ CANARY: Final = "canary-4711"
 """The value in every hidden table and file."""
 HIDDEN: Final = ("salary_column", CANARY)
 """Texts that ann must never see: a column of a hidden table, and a value in it."""
-_RIGHTS: Final = (
-    ("SELECT", "TABLE", "s.orders"),
-    ("SELECT", "TABLE", "s.items"),
-    ("INSERT", "TABLE", "s.inbox"),
-    ("SELECT", "TABLE", "s.names"),
-    ("SELECT", "TABLE", "s.broken"),
-    ("CREATE", "SCHEMA", "own"),
-    ("SELECT", "SCHEMA", "own"),
-    ("USAGE", "FUNCTION", "s.twice"),
-    ("USAGE", "FUNCTION", "s.leak"),
-    ("USAGE", "FUNCTION", "s.leaked_rows"),
-)
 _HOME: Final = f"""
 CREATE SCHEMA hr;
 CREATE SCHEMA s;
@@ -53,19 +40,21 @@ CREATE VIEW s.broken AS SELECT id AS x, salary_column AS y FROM hr.pay;
 CREATE FUNCTION s.twice(x INT) RETURNS INT RETURN x * 2;
 CREATE FUNCTION s.leak() RETURNS STRING RETURN (SELECT max(salary_column) FROM hr.pay);
 CREATE FUNCTION s.leaked_rows() RETURNS TABLE (x STRING) RETURN SELECT salary_column FROM hr.pay;
-CREATE FUNCTION s.hidden_function(x INT) RETURNS INT RETURN x * 3
+CREATE FUNCTION s.hidden_function(x INT) RETURNS INT RETURN x * 3;
+CREATE USER ann;
+CREATE USER bob;
+ALTER VIEW s.broken OWNER TO bob;
+GRANT SELECT ON TABLE s.orders TO ann;
+GRANT SELECT ON TABLE s.items TO ann;
+GRANT INSERT ON TABLE s.inbox TO ann;
+GRANT SELECT ON VIEW s.names TO ann;
+GRANT SELECT ON VIEW s.broken TO ann;
+GRANT CREATE ON SCHEMA own TO ann;
+GRANT SELECT ON SCHEMA own TO ann;
+GRANT USAGE ON FUNCTION s.twice TO ann;
+GRANT USAGE ON FUNCTION s.leak TO ann;
+GRANT USAGE ON FUNCTION s.leaked_rows TO ann
 """
-
-
-def published(rights: tuple[tuple[str, str, str], ...] = _RIGHTS, admin: bool = False) -> str:
-    """Return the rights of ann, and of bob, who owns the view s.broken and has no rights."""
-    grants = [
-        {"right": right, "kind": kind, "name": ["spark_catalog", *name.split(".")]} for right, kind, name in rights
-    ]
-    views = {"spark_catalog.s.names": "engine", "spark_catalog.s.broken": "bob", "spark_catalog.hr.v": "engine"}
-    return json.dumps(
-        {"users": {"ann": {"admin": admin, "rights": grants}, "bob": {"admin": False, "rights": []}}, "views": views}
-    )
 
 
 class Restricted:
@@ -91,11 +80,12 @@ class Restricted:
         """Return a new session of a user, or of no user."""
         session = self.engine.spark.newSession()
         if user is not None:
-            java(session).rights.Principals.set(session._jsparkSession, user)
+            java(session).common.Principals.set(session._jsparkSession, user)
         return session
 
-    def publish(self, rights: str | None) -> None:
-        java(self.engine.spark).rights.Rights.publish(rights)
+    def run_as_owner(self, text: str) -> list[tuple[Any, ...]]:
+        """Run a statement of the engine's owner, and return its rows."""
+        return [tuple(row) for row in self.engine.spark.sql(text).collect()]
 
     def run(self, text: str, session: SparkSession | None = None) -> list[tuple[Any, ...]]:
         """Run a statement as ann and return its rows."""
@@ -127,16 +117,15 @@ class Restricted:
 
 @contextmanager
 def restricted(engine: EngineInstance, folder: Path) -> Iterator[Restricted]:
-    """Create the tables, publish the rights, and yield a session of ann. At the end, the home has no users."""
-    setup = engine.spark.newSession()
+    """Create the tables and the users, and yield a session of ann. At the end, the home has no users."""
     for statement in _HOME.strip().split(";\n"):
-        setup.sql(statement)
+        engine.spark.sql(statement)
     session = Restricted(engine, folder)
-    session.publish(published())
     try:
         yield session
     finally:
-        session.publish(None)
         session.close()
         for schema in ("hr", "s", "own"):
-            setup.sql(f"DROP SCHEMA {schema} CASCADE")
+            engine.spark.sql(f"DROP SCHEMA {schema} CASCADE")
+        for user in ("ann", "bob"):
+            engine.spark.sql(f"DROP USER {user}")

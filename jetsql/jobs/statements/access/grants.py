@@ -159,7 +159,6 @@ def reassign_owned(manager: Manager, statement: ReassignOwned) -> Table:
 def _give_job(manager: Manager, job: Job, owner: str) -> None:
     if job.owner != owner:
         manager.apply(job, ChangeOwner(owner))
-        manager.access.publish()
 
 
 def _shown(state: AccessState, name: Name) -> str:

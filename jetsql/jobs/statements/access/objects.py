@@ -7,7 +7,7 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.jobs.access.access_records import ENGINE_ITSELF, Securable, SecurableKind
-from jetsql.jobs.access.access_state import job_object
+from jetsql.jobs.access.access_state import job_object, without_case
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, split_table, without_session_catalog
@@ -31,7 +31,7 @@ def find_table_object(manager: Manager, written: GrantedObject, session: UserSes
     qualified = _qualify(manager, written, written.name, session)
     found = manager.runtime.find_table(qualified)
     wants_view = written.kind is RightsObject.VIEW
-    thing = Securable(SecurableKind.TABLE, _folded(split_table(qualified)))
+    thing = Securable(SecurableKind.TABLE, without_case(split_table(qualified)))
     if not manager.access.sees(thing):
         found = None
     if found is None or found.is_view is not wants_view:
@@ -45,7 +45,7 @@ def find_table_object(manager: Manager, written: GrantedObject, session: UserSes
 def _find_schema(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:
     name = written.name
     inner = TableIdentifier((*name.parts, "t"), name.place)
-    schema = _folded(split_table(_qualify(manager, written, inner, session))[:-1])
+    schema = without_case(split_table(_qualify(manager, written, inner, session))[:-1])
     thing = Securable(SecurableKind.SCHEMA, schema)
     if not manager.runtime.has_namespace(schema) or not manager.access.sees(thing):
         raise _missing("schema", written, "SHOW SCHEMAS lists the schemas.")
@@ -53,7 +53,7 @@ def _find_schema(manager: Manager, written: GrantedObject, session: UserSession)
 
 
 def _find_catalog(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:
-    catalog = _folded(written.name.parts)
+    catalog = without_case(written.name.parts)
     thing = Securable(SecurableKind.CATALOG, catalog)
     if not manager.runtime.has_namespace(catalog) or not manager.access.sees(thing):
         raise _missing("catalog", written, f"The catalog without settings of its own is {SESSION_CATALOG}.")
@@ -61,12 +61,11 @@ def _find_catalog(manager: Manager, written: GrantedObject, session: UserSession
 
 
 def _find_function(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:
-    parts = _folded(split_table(_qualify(manager, written, written.name, session)))
+    parts = without_case(split_table(_qualify(manager, written, written.name, session)))
     thing = Securable(SecurableKind.FUNCTION, parts)
-    found = manager.functions.get(parts[1], parts[2]) if len(parts) == 3 else None
-    if found is None or not manager.access.sees(thing):
-        hint = "SHOW USER FUNCTIONS lists the functions. Functions in SQL need no right."
-        raise _missing("function in Python", written, hint)
+    is_python = len(parts) == 3 and manager.functions.get(parts[1], parts[2]) is not None
+    if not (is_python or manager.runtime.has_function(parts)) or not manager.access.sees(thing):
+        raise _missing("function", written, "SHOW USER FUNCTIONS lists the functions. Those of Spark need no right.")
     return thing
 
 
@@ -144,7 +143,3 @@ def _missing(kind: str, written: GrantedObject, hint: str) -> StatementError:
     return StatementError(
         "OBJECT_NOT_FOUND", f"There is no {kind} named {written.name}.", place=written.name.place, hint=hint
     )
-
-
-def _folded(parts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(part.casefold() for part in parts)

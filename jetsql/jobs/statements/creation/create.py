@@ -100,7 +100,6 @@ def start_job(manager: Manager, job: Job, place: Span, success: str) -> CommandR
 
     place: the place of the name, for errors. success: the beginning of the message. Raises as `create`.
     """
-    manager.access.publish(job)  # before its first run
     try:
         view = manager.submit(job)
     except StatementError as error:

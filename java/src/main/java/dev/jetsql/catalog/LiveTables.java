@@ -4,13 +4,16 @@ import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PythonResponses;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.rights.Rights;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -60,6 +63,8 @@ public final class LiveTables {
         .properties()
         .forEach(relation -> columnsByName.put(relation.getKey(), relation.getValue().asText()));
     relations = columnsByName;
+    var names = columnsByName.keySet().stream().map(name -> List.of(Tables.CATALOG, SCHEMA, name));
+    Rights.showRelations(names.collect(Collectors.toUnmodifiableSet()));
   }
 
   static boolean has(String schema, String name) {
@@ -106,6 +111,11 @@ public final class LiveTables {
     var stamp = catalog.getDatabase(SCHEMA).properties().get(STAMP);
     var listed = CollectionConverters.asJava(catalog.listTables(SCHEMA));
     return stamp.isEmpty() || !listed.containsAll(Json.readTexts(names)) ? "" : stamp.get();
+  }
+
+  /** Returns the qualified name of the relation that a table is, or null for any other table. */
+  public static List<String> name(Object table) {
+    return table instanceof LiveTable live ? List.of(Tables.CATALOG, SCHEMA, live.name) : null;
   }
 
   private static String qualified(String name) {

@@ -1,13 +1,17 @@
 package dev.jetsql.catalog;
 
+import dev.jetsql.catalog.ObjectChanges.Kind;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.catalyst.catalog.AlterTablePreEvent;
+import org.apache.spark.sql.catalyst.catalog.CatalogDatabase;
+import org.apache.spark.sql.catalyst.catalog.CatalogFunction;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.CreateTablePreEvent;
 import org.apache.spark.sql.catalyst.catalog.DatabaseEvent;
@@ -223,10 +227,61 @@ public final class MetastoreCache extends ExternalCatalogWithListener {
         : answers.tables.get(key(schema, name), () -> catalog.getTable(schema, name));
   }
 
+  // The engine keeps owners and rights, and a change that fails leaves them as they were.
+
+  @Override
+  public void createDatabase(CatalogDatabase schema, boolean ignoresExisting) {
+    Runnable creation = () -> super.createDatabase(schema, ignoresExisting);
+    if (databaseExists(schema.name())) creation.run();
+    else ObjectChanges.create(Kind.SCHEMA, List.of(Tables.CATALOG, schema.name()), creation);
+  }
+
+  @Override
+  public void dropDatabase(String schema, boolean ignoresMissing, boolean cascades) {
+    super.dropDatabase(schema, ignoresMissing, cascades);
+    ObjectChanges.drop(Kind.SCHEMA, List.of(Tables.CATALOG, schema));
+  }
+
+  @Override
+  public void createTable(CatalogTable table, boolean ignoresExisting) {
+    var name = table.identifier();
+    Runnable creation = () -> super.createTable(table, ignoresExisting);
+    if (tableExists(name.database().get(), name.table())) creation.run();
+    else ObjectChanges.create(Kind.TABLE, qualified(name.database().get(), name.table()), creation);
+  }
+
   @Override
   public void dropTable(String schema, String name, boolean ignoresMissing, boolean purges) {
     if (tableExists(schema, name)) TablesWithJobs.refuseDrop(getTable(schema, name));
     super.dropTable(schema, name, ignoresMissing, purges);
+    ObjectChanges.drop(Kind.TABLE, qualified(schema, name));
+  }
+
+  @Override
+  public void renameTable(String schema, String name, String newName) {
+    Runnable renaming = () -> super.renameTable(schema, name, newName);
+    if (tableExists(schema, newName) || !tableExists(schema, name)) renaming.run();
+    else
+      ObjectChanges.rename(
+          Kind.TABLE, qualified(schema, name), qualified(schema, newName), renaming);
+  }
+
+  @Override
+  public void createFunction(String schema, CatalogFunction function) {
+    var name = function.identifier().funcName();
+    Runnable creation = () -> super.createFunction(schema, function);
+    if (functionExists(schema, name)) creation.run();
+    else ObjectChanges.create(Kind.FUNCTION, qualified(schema, name), creation);
+  }
+
+  @Override
+  public void dropFunction(String schema, String name) {
+    super.dropFunction(schema, name);
+    ObjectChanges.drop(Kind.FUNCTION, qualified(schema, name));
+  }
+
+  private static List<String> qualified(String schema, String name) {
+    return List.of(Tables.CATALOG, schema, name);
   }
 
   private Answers answers() {

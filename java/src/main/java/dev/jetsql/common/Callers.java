@@ -6,7 +6,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
 import java.util.WeakHashMap;
-import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.classic.SparkSession;
 
 /**
  * The origins of statements, by which the engine (Python) knows their callers. Spark's endpoints
@@ -45,19 +45,20 @@ public final class Callers {
    * Returns the origin of the statement that this thread runs: its endpoint, or its job group, a
    * blank, and an address, which can be empty.
    *
-   * @param session its session; if it is none, the active one of the thread
+   * @param session its session, or null
    */
-  static String origin(Object session) {
-    var own = session instanceof SparkSession given ? given : active();
-    if (own == null) return PROGRAM;
-    var client = clients.get(own);
+  static String origin(SparkSession session) {
+    if (session == null) return PROGRAM;
+    var client = clients.get(session);
     if (client != null) return client;
-    var group = own.sparkContext().getLocalProperty(GROUP);
+    var group = session.sparkContext().getLocalProperty(GROUP);
     return group != null && group.startsWith(OWN_GROUPS) ? group + " " : PROGRAM;
   }
 
-  private static SparkSession active() {
-    var active = SparkSession.getActiveSession();
-    return active.isDefined() ? active.get() : null;
+  /** Returns a session; for anything else, the active one of the thread, or null. */
+  static SparkSession session(Object session) {
+    if (session instanceof SparkSession given) return given;
+    var active = org.apache.spark.sql.SparkSession.getActiveSession();
+    return active.isDefined() ? (SparkSession) active.get() : null;
   }
 }

@@ -28,6 +28,11 @@ public enum EngineCallback {
    * the reason why running jobs forbid the change, or "".
    */
   REFUSE_CHANGE,
+  /**
+   * {"change": "created", "dropped" or "renamed", "kind": "TABLE" (also a view), "SCHEMA" or
+   * "FUNCTION", "name": from the catalog on, "new_name": the same, or null}: null.
+   */
+  CHANGE_OBJECT,
   /** {"schema", "name", "if_exists"}: null. */
   DROP_FUNCTION,
   /** {"job": a name or an id}: {"job", "path", "batch", "confs"}. */
@@ -71,15 +76,18 @@ public enum EngineCallback {
       String number,
       Object session,
       Map<String, ?> request,
-      Origin origin) {
-    var caller = Callers.origin(session);
+      Origin position) {
+    var own = Callers.session(session);
+    var principal = own == null ? null : Principals.of(own);
+    var user = Principals.SYSTEM.equals(principal) ? null : principal;
+    var origin = Callers.origin(own);
     var name = name().toLowerCase(Locale.ROOT);
     var text = Json.write(request);
     var response =
         PythonCalls.await(
-            () -> functions.call(name, number, session, caller, text),
+            () -> functions.call(name, number, session, user, origin, text),
             number == null ? null : () -> functions.cancel(number));
-    return PythonResponses.of(response, origin);
+    return PythonResponses.of(response, position);
   }
 
   private static EngineFunctions connected() {

@@ -1,6 +1,7 @@
 package dev.jetsql.endpoints;
 
 import dev.jetsql.common.Callers;
+import dev.jetsql.common.Principals;
 import java.net.SocketAddress;
 import org.apache.spark.connect.proto.AnalyzePlanRequest;
 import org.apache.spark.connect.proto.ExecutePlanRequest;
@@ -37,6 +38,7 @@ public final class ConnectCallers implements ServerInterceptor {
     try {
       var holder = SparkConnectService$.MODULE$.getOrCreateIsolatedSession(user, session);
       Callers.put(holder.session(), "connect", client);
+      Principals.set(holder.session(), Principals.OWNER);
     } catch (Exception e) { // Spark then reports what is wrong with the session
       return;
     }

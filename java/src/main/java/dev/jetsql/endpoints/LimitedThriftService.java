@@ -1,6 +1,7 @@
 package dev.jetsql.endpoints;
 
 import dev.jetsql.common.Callers;
+import dev.jetsql.common.Principals;
 import dev.jetsql.common.Reflection;
 import java.lang.reflect.Field;
 import java.util.Map;
@@ -74,6 +75,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     var handle =
         new SessionHandle(response.getSessionHandle(), response.getServerProtocolVersion());
     Callers.put(session(handle), "thrift", TSetIpAddressProcessor.getUserIpAddress());
+    Principals.set(session(handle), Principals.OWNER);
     if (database == null) return response;
     try {
       use(handle, database);

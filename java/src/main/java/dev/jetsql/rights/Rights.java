@@ -2,6 +2,7 @@ package dev.jetsql.rights;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.jetsql.common.Json;
+import dev.jetsql.common.Principals;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -17,34 +18,41 @@ import java.util.stream.Stream;
  * <p>A home without users has none: every session may do everything, and the gates do nothing.
  */
 public final class Rights {
-  /** The built-in user of the token `engine.token`, who is an ADMIN. */
-  public static final String ENGINE = "engine";
-
   private static volatile Rights current;
+  private static volatile Set<List<String>> relations = Set.of();
 
   private final Map<String, UserRights> users = new HashMap<>();
-  private final Map<String, String> viewOwners = new HashMap<>(); // by qualified name
+  private final Map<List<String>, String> viewOwners = new HashMap<>(); // by qualified name
 
   private Rights(JsonNode published) {
     published
         .path("users")
         .properties()
         .forEach(user -> users.put(user.getKey(), new UserRights(user.getValue())));
-    published
-        .path("views")
-        .properties()
-        .forEach(view -> viewOwners.put(lower(view.getKey()), view.getValue().asText()));
+    for (var view : published.path("views"))
+      viewOwners.put(lower(Json.texts(view.get("name"))), view.get("owner").asText());
   }
 
   /**
    * Replaces the rights. Statements that are being analyzed keep those that they have read.
    *
    * @param json null for a home without users; otherwise {"users": {name: {"admin": boolean,
-   *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": {qualified name: owner}}. A user
-   *     who is not in it may do nothing.
+   *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": [{"name": [parts], "owner"}]}. A
+   *     user who is not in it may do nothing. A view that is not in it belongs to the built-in
+   *     user.
    */
   public static void publish(String json) {
     current = json == null ? null : new Rights(Json.read(json));
+  }
+
+  /**
+   * Sets the relations of the engine, which every user may read: the engine leaves out the rows
+   * about objects on which the user has no right.
+   *
+   * @param names their qualified names, in lower case
+   */
+  public static void showRelations(Set<List<String>> names) {
+    relations = names;
   }
 
   /** Returns the rights that apply now, or null for a home without users. */
@@ -54,7 +62,7 @@ public final class Rights {
 
   /** Returns whether a user may do everything. */
   public boolean isAdmin(String user) {
-    if (user.equals(Principals.SYSTEM) || user.equals(ENGINE)) return true;
+    if (Principals.isBuiltIn(user)) return true;
     var own = users.get(user);
     return own != null && own.isAdmin;
   }
@@ -66,6 +74,7 @@ public final class Rights {
    * @param name the parts of the qualified name, in any case
    */
   public boolean allows(String user, Right right, List<String> name) {
+    if (right == Right.SELECT && isRelation(user, name)) return true;
     return allows(user, EnumSet.of(right, Right.OWNER), Kind.TABLE, name);
   }
 
@@ -76,14 +85,16 @@ public final class Rights {
 
   /** Returns whether a user has any right on a table or view. Otherwise it does not exist. */
   public boolean sees(String user, List<String> name) {
-    return allows(user, Right.OF_TABLES, Kind.TABLE, name);
+    return isRelation(user, name) || allows(user, Right.OF_TABLES, Kind.TABLE, name);
   }
 
   /** Returns whether a user has any right on a schema, or on an object in it. */
   public boolean seesSchema(String user, List<String> schema) {
     if (allows(user, Right.OF_SCHEMAS, Kind.SCHEMA, schema)) return true;
     var own = users.get(user);
-    return own != null && own.hasAnyBelow(schema.stream().map(Rights::lower).toList());
+    if (own == null) return false;
+    var name = lower(schema);
+    return own.hasAnyBelow(name) || relations.stream().anyMatch(each -> isBelow(each, name));
   }
 
   /** Returns whether a user may call a function that is not one of Spark's. */
@@ -91,15 +102,28 @@ public final class Rights {
     return allows(user, EnumSet.of(Right.USAGE, Right.OWNER), Kind.FUNCTION, name);
   }
 
-  /** Returns as whom the body of a persistent view is checked, or null if its owner is unknown. */
+  /** Returns as whom the body of a persistent view is checked. */
   public String viewOwner(List<String> name) {
-    return viewOwners.get(lower(String.join(".", name)));
+    return viewOwners.getOrDefault(lower(name), Principals.OWNER);
   }
 
   private boolean allows(String user, Set<Right> wanted, Kind kind, List<String> name) {
     if (isAdmin(user)) return true;
     var own = users.get(user);
-    return own != null && own.hasAny(wanted, kind, name.stream().map(Rights::lower).toList());
+    return own != null && own.hasAny(wanted, kind, lower(name));
+  }
+
+  /** Returns whether a name is that of a relation of the engine, which the user may read. */
+  public boolean isRelation(String user, List<String> name) {
+    return users.containsKey(user) && relations.contains(lower(name));
+  }
+
+  private static boolean isBelow(List<String> name, List<String> schema) {
+    return name.size() > schema.size() && name.subList(0, schema.size()).equals(schema);
+  }
+
+  private static List<String> lower(List<String> name) {
+    return name.stream().map(Rights::lower).toList();
   }
 
   private static String lower(String name) {
@@ -129,7 +153,7 @@ public final class Rights {
         var kind = kind(each.get("kind").asText());
         if (kind == null) continue; // jobs, secrets, connections, locations: checked in Python
         if (kind == Kind.ENGINE && right == Right.ADMIN) isAdminHere = true;
-        var name = Json.texts(each.get("name")).stream().map(Rights::lower).toList();
+        var name = lower(Json.texts(each.get("name")));
         rights
             .computeIfAbsent(new Securable(kind, name), key -> EnumSet.noneOf(Right.class))
             .add(right);
@@ -160,10 +184,7 @@ public final class Rights {
     }
 
     boolean hasAnyBelow(List<String> schema) {
-      return rights.keySet().stream()
-          .map(Securable::name)
-          .anyMatch(
-              name -> name.size() > schema.size() && name.subList(0, schema.size()).equals(schema));
+      return rights.keySet().stream().map(Securable::name).anyMatch(name -> isBelow(name, schema));
     }
   }
 }

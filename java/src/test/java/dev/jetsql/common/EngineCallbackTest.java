@@ -24,7 +24,12 @@ class EngineCallbackTest {
 
     @Override
     public Object call(
-        String function, String number, Object session, String origin, String request) {
+        String function,
+        String number,
+        Object session,
+        String user,
+        String origin,
+        String request) {
       calls.add(String.join("|", function, String.valueOf(session), origin, request));
       numbers.add(number);
       return response;

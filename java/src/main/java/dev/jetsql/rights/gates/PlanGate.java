@@ -1,7 +1,7 @@
 package dev.jetsql.rights.gates;
 
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.rights.Principals;
+import dev.jetsql.common.Principals;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import java.util.List;
@@ -179,7 +179,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
       var name = RelationNames.of(session, view.desc());
       need(view, Right.SELECT, name);
       var owner = rights.viewOwner(name);
-      if (owner == null || owner.equals(user)) {
+      if (owner.equals(user)) {
         visit(view.child());
         return;
       }

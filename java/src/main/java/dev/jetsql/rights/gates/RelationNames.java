@@ -1,5 +1,6 @@
 package dev.jetsql.rights.gates;
 
+import dev.jetsql.catalog.LiveTables;
 import dev.jetsql.catalog.Tables;
 import dev.jetsql.kafka.KafkaRead;
 import dev.jetsql.plans.Plans;
@@ -48,8 +49,10 @@ final class RelationNames {
     if (node instanceof HiveTableRelation relation) return of(session, relation.tableMeta());
     if (node instanceof UnresolvedCatalogRelation relation)
       return of(session, relation.tableMeta());
-    if (node instanceof DataSourceV2Relation relation)
-      return of(relation.catalog(), relation.identifier());
+    if (node instanceof DataSourceV2Relation relation) {
+      var live = LiveTables.name(relation.table());
+      return live == null ? of(relation.catalog(), relation.identifier()) : live;
+    }
     if (node instanceof DataSourceV2ScanRelation scan)
       return read(session, (LogicalPlan) scan.relation());
     if (node instanceof StreamingRelation stream)

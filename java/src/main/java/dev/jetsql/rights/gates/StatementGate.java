@@ -3,8 +3,9 @@ package dev.jetsql.rights.gates;
 import dev.jetsql.catalog.TableNames;
 import dev.jetsql.catalog.Tables;
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JobContext;
+import dev.jetsql.common.Principals;
 import dev.jetsql.plans.Plans;
-import dev.jetsql.rights.Principals;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import dev.jetsql.versions.SparkCalls;
@@ -196,11 +197,9 @@ public final class StatementGate extends Rule<LogicalPlan> {
       var parts = qualified(name);
       if (!rights.sees(user, parts) || isInMissingSchema(parts))
         throw Refusals.notFound(session, node);
-      if (parts.size() == 3
-          && parts.get(0).equals(Tables.CATALOG)
-          && parts.get(1).equalsIgnoreCase("jetsql"))
+      if (JobContext.isAnalyzing() && rights.isRelation(user, parts))
         throw Refusals.onlyAdmin(
-            node.origin(), "the relations of the schema jetsql", "they show all jobs");
+            node.origin(), "the relations of the schema jetsql in a job", "they show all jobs");
     }
 
     /** Checks the right to write to a table. Resolving can already add columns to it. */
@@ -247,6 +246,9 @@ public final class StatementGate extends Rule<LogicalPlan> {
     private void created(LogicalPlan create) {
       if (!(create.children().head() instanceof UnresolvedIdentifier named)) return;
       var name = qualified(named.nameParts());
+      if (!name.get(0).equals(Tables.CATALOG))
+        throw Refusals.onlyAdmin(
+            named.origin(), "CREATE in another catalogue", "the engine notes no owner there");
       var schema = name.subList(0, name.size() - 1);
       if (!rights.seesSchema(user, schema))
         throw Refusals.schemaNotFound(schema.subList(1, schema.size()));

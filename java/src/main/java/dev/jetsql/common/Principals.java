@@ -1,7 +1,5 @@
-package dev.jetsql.rights;
+package dev.jetsql.common;
 
-import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.Reflection;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
@@ -19,6 +17,9 @@ public final class Principals {
   /** The user of the engine's own sessions, which may do everything. */
   public static final String SYSTEM = "system";
 
+  /** The user who knows the engine's token, and a program in the engine's process. */
+  public static final String OWNER = "owner";
+
   private static final Map<SparkSession, String> users =
       Collections.synchronizedMap(new WeakHashMap<>()); // by identity: sessions have no `equals`
   private static final Map<SessionState, String> usersOfStates =
@@ -30,6 +31,11 @@ public final class Principals {
   public static void set(SparkSession session, String user) {
     users.put(session, user);
     usersOfStates.put(session.sessionState(), user);
+  }
+
+  /** Returns whether a user is not one of CREATE USER, and may do everything. */
+  public static boolean isBuiltIn(String user) {
+    return user.equals(SYSTEM) || user.equals(OWNER);
   }
 
   /** Makes a session one of the engine itself, which may do everything. */
