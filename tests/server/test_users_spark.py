@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
+import pyarrow
 import pytest
 
 from jetsql.client.engine_client import EngineClient
@@ -15,6 +16,7 @@ from tests.support.servers.http_server import TOKEN, run_server
 
 pytestmark = pytest.mark.spark
 
+SCHEMAS = ("s", "hidden")
 USERS = ("ann", "bob", "boss")
 
 
@@ -44,7 +46,9 @@ def users(engine: EngineInstance) -> Iterator[Users]:
     with ExitStack() as stack:
         server = stack.enter_context(run_server(engine))
         users = Users({"owner": stack.enter_context(closing(EngineClient(server.url, TOKEN)))})
-        for text in ("CREATE SCHEMA s", "CREATE TABLE s.t (a INT)", "INSERT INTO s.t VALUES (1)"):
+        for schema in SCHEMAS:
+            users.rows("owner", f"CREATE SCHEMA {schema}")
+        for text in ("CREATE TABLE s.t (a INT)", "INSERT INTO s.t VALUES (1)"):
             users.rows("owner", text)
         for user in USERS:
             users.rows("owner", f"CREATE USER {user}")
@@ -52,7 +56,8 @@ def users(engine: EngineInstance) -> Iterator[Users]:
             users.clients[user] = stack.enter_context(closing(EngineClient(server.url, token)))
         users.rows("owner", "GRANT ADMIN TO boss")
         yield users
-        users.rows("owner", "DROP SCHEMA s CASCADE")
+        for schema in SCHEMAS:
+            users.rows("owner", f"DROP SCHEMA {schema} CASCADE")
         for user in USERS:
             users.rows("owner", f"DROP USER {user}")
 
@@ -130,6 +135,36 @@ def test_failed_creation_changes_no_rights(users: Users) -> None:
     assert users.rows("ann", "SELECT * FROM s.t") == [(1,)]
     assert users.condition("bob", "SELECT * FROM s.t") == "TABLE_OR_VIEW_NOT_FOUND"
     users.rows("owner", "REVOKE SELECT ON TABLE s.t FROM ann")
+
+
+def test_function_in_python_has_rights(users: Users) -> None:
+    create = "CREATE {}FUNCTION {}(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x + 1 $$"
+    assert users.condition("ann", create.format("", "s.plus")) == "JETSQL.NOT_ALLOWED"
+    users.rows("owner", "GRANT FUNCTION TO ann")
+    hidden, missing = (users.message("ann", create.format("", f"{name}.plus")) for name in ("hidden", "gone"))
+    assert hidden.replace("hidden", "gone") == missing
+    users.rows("ann", create.format("", "s.plus"))
+    assert users.rows("ann", "SELECT s.plus(1)") == [(2,)]
+    missing = users.message("bob", "SELECT s.plut(1)")
+    assert users.message("bob", "SELECT s.plus(1)") == missing.replace("plut", "plus")
+    assert users.condition("bob", "DROP FUNCTION s.plus") == users.condition("bob", "DROP FUNCTION s.plut")
+    assert users.rows("bob", "SELECT name FROM jetsql.functions") == []
+    users.rows("ann", "GRANT USAGE ON FUNCTION s.plus TO bob")
+    assert users.rows("bob", "SELECT s.plus(a) FROM VALUES (1) AS t(a)") == [(2,)]
+    assert users.condition("bob", "DROP FUNCTION s.plus") == "JETSQL.NOT_ALLOWED"
+    users.rows("owner", "GRANT FUNCTION TO bob")
+    assert users.condition("bob", create.format("OR REPLACE ", "s.plus")) == "JETSQL.NOT_ALLOWED"
+    users.rows("ann", "DROP FUNCTION s.plus")
+    users.rows("owner", create.format("", "s.plus"))
+    assert users.message("bob", "SELECT s.plus(1)") == missing.replace("plut", "plus")
+    users.rows("owner", "DROP FUNCTION s.plus")
+
+
+def test_result_comes_in_arrow(users: Users) -> None:
+    for text in ("SELECT 1 AS a", "SHOW JOBS", "SHOW GRANTS", "SELECT * FROM jetsql.jobs", "SHOW SCHEMAS"):
+        for user in ("ann", "boss"):
+            with users.clients[user].run_arrow(text) as response:
+                assert pyarrow.ipc.open_stream(response).read_all().num_columns > 0
 
 
 def test_relations_show_what_the_user_may_see(users: Users) -> None:

@@ -30,7 +30,7 @@ from jetsql.engine.functions import python_source
 from jetsql.engine.functions.python_source import Definition, Problem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.function import CATALOG, Function, FunctionColumn
+from jetsql.jobs.model.function import CATALOG, Function, FunctionColumn, schema_not_found
 from jetsql.language.statement import ColumnText, CreateFunction
 from jetsql.language.tokens import quoted_name
 
@@ -66,8 +66,7 @@ class PythonFunctions:
     def qualify(self, statement: CreateFunction, session: SparkSession) -> tuple[str, str]:
         """Return the schema and the name of a new function.
 
-        Raises StatementError INVALID_FUNCTION for another catalog or a missing schema, FUNCTION_ALREADY_EXISTS when
-        Spark has a function with this name.
+        Raises StatementError INVALID_FUNCTION for another catalog.
         """
         catalog, schema, name = _parts(statement, session)
         if catalog.casefold() != CATALOG:
@@ -76,11 +75,17 @@ class PythonFunctions:
                 statement.place,
                 f"Write {CATALOG}.schema.{name}.",
             )
+        return schema, name
+
+    def check(self, statement: CreateFunction, schema: str, name: str, session: SparkSession) -> Function:
+        """Return the function of a statement after checking its name, types, default values and source.
+
+        Raises StatementError INVALID_FUNCTION at the part of the statement that is wrong, FUNCTION_ALREADY_EXISTS when
+        Spark has a function with this name.
+        """
         conflict = self._java.conflict(session._jsparkSession, schema, name)
         if conflict == "SCHEMA":
-            raise _invalid(
-                f"The schema {schema} does not exist.", statement.place, f"Run CREATE SCHEMA {schema} first."
-            )
+            raise schema_not_found(schema).at(statement.place)
         if conflict == "FUNCTION":
             raise StatementError(
                 "FUNCTION_ALREADY_EXISTS",
@@ -88,13 +93,6 @@ class PythonFunctions:
                 place=statement.place,
                 hint="Use another name, or DROP FUNCTION first.",
             )
-        return schema, name
-
-    def check(self, statement: CreateFunction, schema: str, name: str, session: SparkSession) -> Function:
-        """Return the function of a statement after checking its types, default values and source.
-
-        Raises StatementError INVALID_FUNCTION at the part of the statement that is wrong.
-        """
         _check_names(statement.parameters, "parameter")
         _check_names(statement.returns if statement.returns_table else (), "column")
         _check_style(statement)

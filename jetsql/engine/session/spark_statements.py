@@ -24,6 +24,7 @@ from jetsql.engine.jdbc.jdbc_databases import explain_read_error, find_jdbc_erro
 from jetsql.engine.jvm import row_stream
 from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.jvm.python_values import build_values, select_values
+from jetsql.engine.session.engine_sessions import open_engine_session
 from jetsql.engine.session.streaming_selects import StreamingSelect
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
@@ -33,6 +34,8 @@ from jetsql.resultset import Column
 
 # A column of ours among the columns that Spark suggests.
 _HIDDEN_COLUMN: Final = re.compile(r", (`[^`]*`\.)*`__jetsql_[^`]*`|(`[^`]*`\.)*`__jetsql_[^`]*`(, )?")
+
+_ZONE: Final = "spark.sql.session.timeZone"
 
 # Plans with small results, which are read in one call. Other results are read in parts, with one part in memory.
 _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
@@ -92,9 +95,14 @@ def literal_texts(spark: SparkSession, parameters: Parameters) -> Any:
 
 
 def encode_arrow(spark: SparkSession, columns: tuple[Column, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[bytes]:
-    """Yield rows of JetSQL's statements as an Arrow stream."""
+    """Yield rows of JetSQL's statements as an Arrow stream.
+
+    A user's session may not read rows of a program, so one of the engine does, in the time zone of the user's.
+    """
     schema = ", ".join(f"`{column.name}` {column.type}" for column in columns)
-    return row_stream.stream_arrow(spark.createDataFrame(list(rows), schema), columns)
+    session = open_engine_session(spark)
+    session.conf.set(_ZONE, str(spark.conf.get(_ZONE)))
+    return row_stream.stream_arrow(session.createDataFrame(list(rows), schema), columns)
 
 
 def _execute(spark: SparkSession, text: str, parameters: Parameters | None) -> DataFrame:
@@ -197,7 +205,7 @@ def _explain_unsupported_values() -> Iterator[None]:
 
 def session_zone(spark: SparkSession) -> tzinfo:
     """Return the session's time zone."""
-    name = str(spark.conf.get("spark.sql.session.timeZone"))
+    name = str(spark.conf.get(_ZONE))
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):  # an offset such as +02:00

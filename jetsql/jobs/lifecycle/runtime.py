@@ -216,16 +216,12 @@ class JobFunctions(Protocol):
     """The functions in Python, which all sessions and jobs can call."""
 
     def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
-        """Return the schema and the name of a new function.
-
-        Raises StatementError INVALID_FUNCTION when it cannot be there, FUNCTION_ALREADY_EXISTS when Spark has a
-        function with this name.
-        """
+        """Return the schema and the name of a new function. Raises StatementError INVALID_FUNCTION."""
 
     def check_function(self, statement: CreateFunction, schema: str, name: str, session: UserSession) -> Function:
-        """Return the function of a statement after checking its types, default values and source.
+        """Return the function of a statement after checking its name, types, default values and source.
 
-        Raises StatementError INVALID_FUNCTION, STATEMENT_CANCELLED.
+        Raises StatementError INVALID_FUNCTION, FUNCTION_ALREADY_EXISTS, STATEMENT_CANCELLED.
         """
 
     def register_function(self, function: Function) -> None:

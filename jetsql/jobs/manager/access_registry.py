@@ -78,20 +78,31 @@ class AccessRegistry:
 
         change: as in `EngineCallback.java`; "created" comes before the object exists. Raises the errors of the store.
         """
-        if self._state == _EMPTY:
-            return
         thing = Securable(SecurableKind(kind), tuple(name))
         match change:
             case "created":
-                self.change(lambda state: access_changes.create_object(state, thing, self.new_owner))
+                self.note_created(thing)
             case "renamed":
                 assert new_name is not None
                 renamed = Securable(thing.kind, tuple(new_name))
-                self.change(lambda state: access_changes.rename_object(state, thing, renamed))
+                self._note(lambda state: access_changes.rename_object(state, thing, renamed))
             case "dropped":
-                self.change(lambda state: access_changes.drop_object(state, thing))
+                self.note_dropped(thing)
             case _:
                 raise ValueError(change)
+
+    def note_created(self, thing: Securable) -> None:
+        """Make the caller the owner of an object that is created next. Raises the errors of the store."""
+        owner = self.new_owner
+        self._note(lambda state: access_changes.create_object(state, thing, owner))
+
+    def note_dropped(self, thing: Securable) -> None:
+        """Remove the rights on an object that does not exist any more. Raises the errors of the store."""
+        self._note(lambda state: access_changes.drop_object(state, thing))
+
+    def _note(self, change: Callable[[AccessState], AccessState]) -> None:
+        if self._state != _EMPTY:
+            self.change(change)
 
     def _save(self, change: Callable[[AccessState], AccessState]) -> AccessState:
         before = self._state
@@ -194,6 +205,11 @@ class AccessRegistry:
     def has_right_on_job(self, right: Right, job: Job) -> bool:
         """Return whether the caller has a right on a job."""
         return self._state.allowed_on_job(self.user, right, job)
+
+    def require_on(self, right: Right, thing: Securable, what: str) -> None:
+        """Raise StatementError NOT_ALLOWED if the caller lacks a right on an object other than a job."""
+        if not self._state.allowed(self.user, right, thing):
+            raise refused(self.user, what, right, f" on the {thing.kind.value.lower()} {thing.text}")
 
     def require_on_job(self, right: Right, job: Job, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on a job that is visible."""

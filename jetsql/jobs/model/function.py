@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 
+from jetsql.errors import StatementError
 from jetsql.language.statement import ParameterStyle
 
 CATALOG = "spark_catalog"
@@ -86,3 +87,9 @@ class UsedFunction:
 
     name: str  # with its schema
     fingerprint: str
+
+
+def schema_not_found(schema: str) -> StatementError:
+    """Return the error for a function in a schema that does not exist, or that the caller has no right on."""
+    message = f"The schema {schema} does not exist."
+    return StatementError("INVALID_FUNCTION", message, hint=f"Run CREATE SCHEMA {schema} first.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from jetsql.errors import StatementError
-from jetsql.jobs.access.access_records import Securable, SecurableKind
+from jetsql.errors import ErrorPlace, StatementError
+from jetsql.jobs.access.access_records import Right, Securable, SecurableKind
 from jetsql.jobs.access.access_state import without_case
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.function_registry import already_exists
-from jetsql.jobs.model.function import Function
+from jetsql.jobs.model.function import Function, schema_not_found
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language.statement import CreateFunction
@@ -20,6 +20,7 @@ from jetsql.resultset import Column, Table, Value
 if TYPE_CHECKING:
     from jetsql.jobs.manager.job_manager import Manager
 
+_WHAT: Final = "CREATE FUNCTION"
 RESULT_COLUMNS: Final = (Column("name"), Column("message"))
 FUNCTION_COLUMNS: Final = (
     Column("schema", comment="the schema that it belongs to"),
@@ -39,18 +40,29 @@ FUNCTION_COLUMNS: Final = (
 
 
 def create_function(manager: Manager, statement: CreateFunction, session: UserSession) -> Table:
-    """Create or replace a function. Raises StatementError INVALID_FUNCTION, FUNCTION_ALREADY_EXISTS."""
+    """Create or replace a function.
+
+    Raises StatementError INVALID_FUNCTION, FUNCTION_ALREADY_EXISTS, NOT_ALLOWED.
+    """
     schema, name = manager.runtime.qualify_function(statement, session)
     existing = manager.functions.get(schema, name)
+    thing = _securable(schema, name)
+    with ErrorPlace(statement.place):
+        if not manager.access.sees(_schema_of(thing)):
+            raise schema_not_found(schema)
+        if existing is None:
+            manager.access.require_on(Right.CREATE, _schema_of(thing), _WHAT)
+        elif statement.or_replace:
+            manager.access.require_on(Right.OWNER, thing, _WHAT)
     if existing is not None and not statement.or_replace:
         if statement.if_not_exists:
             return _result(existing, "A function with this name already exists.")
         raise already_exists(existing).at(statement.place)
     function = manager.runtime.check_function(statement, schema, name, session)
-    try:
+    with ErrorPlace(statement.place):
+        if existing is None:
+            manager.access.note_created(thing)  # before any user can call it
         manager.functions.add(function, replace=statement.or_replace)
-    except StatementError as error:
-        raise error.at(statement.place) from None
     hidden = manager.runtime.hides_function(name)
     return _result(
         function,
@@ -79,17 +91,30 @@ def _describe_users(manager: Manager, function: Function) -> str:
 
 
 def drop_function(manager: Manager, schema: str, name: str, if_exists: bool) -> None:
-    """Drop a function. Raises StatementError FUNCTION_NOT_FOUND."""
-    if not manager.functions.remove(schema, name) and not if_exists:
+    """Drop a function. Raises StatementError FUNCTION_NOT_FOUND, NOT_ALLOWED."""
+    thing = _securable(schema, name)
+    is_found = manager.functions.get(schema, name) is not None and manager.access.sees(thing)
+    if is_found:
+        manager.access.require_on(Right.OWNER, thing, "DROP FUNCTION")
+        is_found = manager.functions.remove(schema, name)
+        manager.access.note_dropped(thing)
+    if not is_found and not if_exists:
         raise StatementError("FUNCTION_NOT_FOUND", f"There is no function named {schema}.{name}.")
 
 
 def visible_functions(manager: Manager) -> Iterator[Function]:
     """Return the functions in Python that the caller has a right on."""
     for each in manager.functions.all():
-        name = without_case((SESSION_CATALOG, each.schema, each.name))
-        if manager.access.sees(Securable(SecurableKind.FUNCTION, name)):
+        if manager.access.sees(_securable(each.schema, each.name)):
             yield each
+
+
+def _securable(schema: str, name: str) -> Securable:
+    return Securable(SecurableKind.FUNCTION, without_case((SESSION_CATALOG, schema, name)))
+
+
+def _schema_of(function: Securable) -> Securable:
+    return Securable(SecurableKind.SCHEMA, function.name[:-1])
 
 
 def functions_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:

@@ -106,7 +106,7 @@ _ROWS: Final = (
     _spec(_OPERATE, st.ShowCreateJob, describe.show_create, describe.TEXT_COLUMNS),
     _spec(_ANY, st.ShowJobHistory, describe.show_history, describe.HISTORY_COLUMNS),
     _session_spec(_ADMIN, st.ExplainCreateJob, explain, PLAN_COLUMNS),
-    _session_spec(_ADMIN, st.CreateFunction, create_function, RESULT_COLUMNS),
+    _session_spec(Need(Right.FUNCTION), st.CreateFunction, create_function, RESULT_COLUMNS),
     _session_spec(_ADMIN, st.CreateStreamingTable, tables.create_streaming_table),
     _session_spec(_ADMIN, st.DropStreamingTable, tables.drop_streaming_table),
     _session_spec(_ADMIN, st.RefreshStreamingTable, tables.refresh_streaming_table),

@@ -4,6 +4,7 @@ import dev.jetsql.common.EngineCallback;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
+import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.jdbc.JdbcSecrets;
@@ -268,13 +269,20 @@ public final class TableRules extends Rule<LogicalPlan> {
             "Cannot change the relation jetsql." + nameOf(target).last() + ": it is read-only."));
   }
 
-  /** Makes the session search again for a table of another catalog that it is about to create. */
+  /**
+   * Makes the session search again for a table of another catalog that it is about to create.
+   * Rights on an earlier table with its name end: that catalog reports no DROP.
+   */
   private void forgetDropped(LogicalPlan command) {
     var creates = command instanceof CreateTable || command instanceof CreateTableAsSelect;
-    if (creates
-        && !command.children().isEmpty()
-        && command.children().head() instanceof UnresolvedIdentifier name)
-      CatalogTables.refresh(session, name.nameParts());
+    if (!creates
+        || command.children().isEmpty()
+        || !(command.children().head() instanceof UnresolvedIdentifier named)) return;
+    CatalogTables.refresh(session, named.nameParts());
+    var name = TableNames.qualified(session, Plans.list(named.nameParts()));
+    if (!name.get(0).equalsIgnoreCase(Tables.CATALOG)
+        && CatalogTables.load(session, Json.write(name)) == null)
+      ObjectChanges.drop(ObjectChanges.Kind.TABLE, name);
   }
 
   /** Refuses to drop, rename, move or replace what running jobs use. */

@@ -43,10 +43,11 @@ record PythonFunction(
   /** The pickled function. Spark's plans contain it, so that a plan shows which function it has. */
   static final class Stored extends SimplePythonFunction {
     private static final long serialVersionUID = 1L;
+    private final String schema;
     private final String name;
     private final String fingerprint;
 
-    Stored(String name, String fingerprint, byte[] command, JsonNode worker) {
+    Stored(String schema, String name, String fingerprint, byte[] command, JsonNode worker) {
       super(
           command,
           texts(worker.get("environment")),
@@ -55,13 +56,19 @@ record PythonFunction(
           worker.get("version").asText(),
           List.of(),
           null);
+      this.schema = schema;
       this.name = name;
       this.fingerprint = fingerprint;
     }
 
     /** Returns the name with its schema. */
     public String name() {
-      return name;
+      return schema + "." + name;
+    }
+
+    /** Returns the parts of the qualified name. */
+    List<String> qualifiedName() {
+      return List.of(PythonFunctions.CATALOG, schema, name);
     }
 
     /** Returns a text that differs for functions that may return other values. */
@@ -71,7 +78,7 @@ record PythonFunction(
 
     /** Returns name and fingerprint, for messages. */
     String label() {
-      return name + "@" + fingerprint;
+      return name() + "@" + fingerprint;
     }
 
     private static Map<String, String> texts(JsonNode object) {
@@ -103,8 +110,7 @@ record PythonFunction(
         isTable,
         facts.get("eval_type").asInt(),
         facts.get("deterministic").asBoolean(),
-        new Stored(
-            schema + "." + name, facts.get("fingerprint").asText(), command, facts.get("worker")),
+        new Stored(schema, name, facts.get("fingerprint").asText(), command, facts.get("worker")),
         lines(facts.get("description")),
         lines(facts.get("extended")));
   }

@@ -77,6 +77,17 @@ public final class PythonFunctions {
   }
 
   /**
+   * Returns the qualified name of the function that an expression calls, or null if it calls none
+   * of these functions.
+   */
+  public static List<String> called(Expression expression) {
+    return expression instanceof PythonFuncExpression call
+            && call.func() instanceof PythonFunction.Stored code
+        ? code.qualifiedName()
+        : null;
+  }
+
+  /**
    * Returns a call in a form whose text has the fingerprint of the function. The text of Spark's
    * own expression has a number that differs in each analysis.
    */

@@ -102,6 +102,11 @@ public final class Rights {
     return allows(user, EnumSet.of(Right.USAGE, Right.OWNER), Kind.FUNCTION, name);
   }
 
+  /** Returns whether a user owns a function that is not one of Spark's. */
+  public boolean ownsFunction(String user, List<String> name) {
+    return allows(user, EnumSet.of(Right.OWNER), Kind.FUNCTION, name);
+  }
+
   /** Returns as whom the body of a persistent view is checked. */
   public String viewOwner(List<String> name) {
     return viewOwners.getOrDefault(lower(name), Principals.OWNER);

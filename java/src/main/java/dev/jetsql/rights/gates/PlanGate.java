@@ -2,6 +2,7 @@ package dev.jetsql.rights.gates;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Principals;
+import dev.jetsql.functions.PythonFunctions;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import java.util.List;
@@ -82,7 +83,9 @@ public final class PlanGate extends Rule<LogicalPlan> {
       throw Refusals.onlyAdmin(plan.origin(), plan.getClass().getSimpleName(), refusal);
   }
 
+  /** Refuses an expression by its class, but not a call of a function that has rights. */
   static void checkClass(Expression expression) {
+    if (PythonFunctions.called(expression) != null) return;
     var refusal = AllowList.EXPRESSIONS.refusal(expression.getClass());
     if (refusal != null)
       throw Refusals.onlyAdmin(expression.origin(), expression.getClass().getSimpleName(), refusal);
@@ -139,6 +142,9 @@ public final class PlanGate extends Rule<LogicalPlan> {
     @Override
     boolean enter(Expression expression) {
       checkClass(expression);
+      var function = withNames ? PythonFunctions.called(expression) : null;
+      if (function != null && !rights.allowsFunction(user, function))
+        throw Refusals.missing(expression.origin(), user, Right.USAGE, function);
       if (expression instanceof Attribute column && column.name().equalsIgnoreCase("_metadata"))
         throw Refusals.onlyAdmin(
             expression.origin(), "the column _metadata", "it shows the names of files");

@@ -31,6 +31,7 @@ import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
+import org.apache.spark.sql.catalyst.plans.logical.DropFunction;
 import org.apache.spark.sql.catalyst.plans.logical.DropTable;
 import org.apache.spark.sql.catalyst.plans.logical.DropView;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
@@ -171,6 +172,8 @@ public final class StatementGate extends Rule<LogicalPlan> {
         setting(set);
       } else if (plan instanceof DropTable || plan instanceof DropView) {
         dropped(plan);
+      } else if (plan instanceof DropFunction drop) {
+        droppedFunction(drop);
       } else if (plan instanceof CreateTable
           || plan instanceof CreateTableAsSelect
           || plan instanceof CreateView) {
@@ -243,6 +246,17 @@ public final class StatementGate extends Rule<LogicalPlan> {
         throw Refusals.notFound(session, drop.origin(), Plans.list(name));
     }
 
+    private void droppedFunction(DropFunction drop) {
+      if (!(drop.child() instanceof UnresolvedIdentifier named))
+        throw Refusals.onlyAdmin(
+            drop.origin(), "IDENTIFIER of a function that is dropped", "write its name");
+      var parts = Plans.list(named.nameParts());
+      var name = TableNames.qualified(session, parts);
+      if (rights.ownsFunction(user, name)) return;
+      if (!rights.allowsFunction(user, name)) throw functionNotFound(drop.origin(), parts);
+      throw Refusals.missing(drop.origin(), user, Right.OWNER, name);
+    }
+
     private void created(LogicalPlan create) {
       if (!(create.children().head() instanceof UnresolvedIdentifier named)) return;
       var name = qualified(named.nameParts());
@@ -266,8 +280,12 @@ public final class StatementGate extends Rule<LogicalPlan> {
         return;
       }
       if (rights.allowsFunction(user, TableNames.qualified(session, parts))) return;
-      var path = TableNames.qualified(session, List.of(name));
-      throw Refusals.functionNotFound(
+      throw functionNotFound(origin, parts);
+    }
+
+    private RuntimeException functionNotFound(Origin origin, List<String> parts) {
+      var path = TableNames.qualified(session, List.of(parts.get(parts.size() - 1)));
+      return Refusals.functionNotFound(
           origin, parts, List.of(String.join(".", path.subList(0, path.size() - 1))));
     }
 
