@@ -50,6 +50,8 @@ def connect(
     Raises EngineError, and click.UsageError as `ensure_engine` and for flags that do not apply to a remote engine.
     """
     from jetsql.client.engine_client import EngineClient
+    from jetsql.client.http_client import HttpClient
+    from jetsql.client.server_trust import ServerTrust
 
     url = remote_url(flags)
     if url is not None:
@@ -58,9 +60,8 @@ def connect(
         )
     engine = ensure_engine(settings, flags, console, keep_connection=True, only_existing_home=only_existing_home)
     note = engine.note
-    return EngineClient(
-        note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=engine.client
-    )
+    client = engine.client or HttpClient(note.url, note.token, trust=ServerTrust(note=note))
+    return EngineClient(note.url, note.token, with_traces=flags.show_traces, sessionless=sessionless, client=client)
 
 
 def remote_url(flags: Flags) -> str | None:
@@ -215,7 +216,7 @@ def _check_same_settings(engine: RunningEngine, settings: Settings, flags: Flags
         differing.append("--new-store")
     if flags.thrift and not note.thrift:
         differing.append("--thrift")
-    if flags.thrift_port and not note.thrift.endswith(f":{flags.thrift_port}"):
+    if flags.thrift_port and urlsplit(note.thrift.removeprefix("jdbc:")).port != flags.thrift_port:
         differing.append(f"--thrift-port {flags.thrift_port}")
     if flags.storage is not None:
         from jetsql.home.storage import storage_of

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import Any, Final
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from jetsql.cli.connect import connect
 from jetsql.cli.flags import START_OPTIONS, URL_OPTION, ExitCode, add_options, load_settings, parse_flags
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -44,10 +47,11 @@ def console(context: click.Context, /, no_browser: bool, **params: Any) -> None:
 
     flags = parse_flags(context, params)
     out = process_console()
+    settings = load_settings(flags)
     try:
-        with closing(connect(load_settings(flags), flags, out, sessionless=True)) as engine:
+        with closing(connect(settings, flags, out, sessionless=True)) as engine:
             path = engine.request("POST", "/console/links", {})["path"]
-            url = f"{engine.leader_url}{path}"
+            url = f"{_shown_url(settings.home, engine.leader_url)}{path}"
     except (EngineError, ReportedError) as error:
         out.print_message(str(error))
         context.exit(ExitCode.NO_ENGINE)
@@ -55,6 +59,17 @@ def console(context: click.Context, /, no_browser: bool, **params: Any) -> None:
     out.flush()
     if not no_browser and not webbrowser.open(_write_link(url)):
         out.print_message("No browser was found. Open the address in a browser within a minute.")
+
+
+def _shown_url(home: Path, url: str) -> str:
+    """Return the URL of an engine for a browser, which knows its certificate by a name only."""
+    from jetsql.home.discovery import read_note
+
+    with suppress(PermissionError):  # the home of another user, when --url names the engine
+        note = read_note(home)
+        if note is not None and note.certificate and note.url == url:
+            return note.address
+    return url
 
 
 def _write_link(url: str) -> str:

@@ -169,11 +169,12 @@ def _find_job(settings: Settings, job: str, resources: ExitStack) -> _LoggedJob:
     from jetsql.cli.job_commands import job_reference
     from jetsql.client import find_engine
     from jetsql.client.engine_client import EngineClient
+    from jetsql.client.server_trust import ServerTrust
 
     running = find_engine.find_engine(settings.home)
     if running is None:
         return _job_from_store(settings, job)
-    engine = EngineClient(running.note.url, running.note.token)
+    engine = EngineClient(running.note.url, running.note.token, ServerTrust(note=running.note))
     resources.callback(engine.close)
     described = dict(engine.run(f"DESCRIBE JOB {job_reference(job)}").rows)
     return _LoggedJob(

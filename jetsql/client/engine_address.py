@@ -1,6 +1,6 @@
 """Parse the address of an engine: its home folder, or the URL of its HTTP endpoint.
 
-jetsql://:TOKEN@HOST:PORT/SCHEMA        an HTTP endpoint; ?tls=true if a proxy terminates TLS
+jetsql://:TOKEN@HOST:PORT/SCHEMA        an HTTP endpoint; ?tls=true for HTTPS, ca_file=FILE for its authorities
 http://:TOKEN@HOST:PORT/PREFIX          the same, with the path prefix of a proxy
 jetsql://:TOKEN@HOST:PORT,HOST:PORT     several engines with the same store, of which one leads; the same for http
 jetsql://:TOKEN@HOST:PORT?host=HOST:PORT  the same, for programs that read one host only, such as SQLAlchemy
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from jetsql.client.server_trust import ServerTrust
 from jetsql.jobs.model.redaction import redact_url
 
-_OPTIONS: Final = ("home", "start", "token", "schema", "tls", "host")
+_OPTIONS: Final = ("home", "start", "token", "schema", "tls", "ca_file", "host")
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
@@ -30,14 +31,17 @@ class EngineAddress:
     home: str | None = None  # None for the home of the settings
     schema: str | None = None
     start: bool = True  # start the engine of the home if none runs
+    ca_file: str | None = None  # the certificates of authorities that are trusted, see `ServerTrust`
 
-    def endpoint(self) -> tuple[str, str]:
-        """Return the current URL and token of the HTTP endpoint. The port may change when an engine restarts.
+    def endpoint(self) -> tuple[str, str, ServerTrust]:
+        """Return the current URL and token of the HTTP endpoint, and the certificates that are trusted.
+
+        The port may change when an engine restarts.
 
         Raises EngineError ENGINE_NOT_REACHABLE, ENGINE_NOT_STARTED, HOME_IN_USE.
         """
         if self.url is not None:
-            return self.url, self.token
+            return self.url, self.token, ServerTrust(self.ca_file)
         # A URL does not need these, and a client with a URL may not have their dependencies installed.
         from jetsql.client.find_engine import find_engine, find_or_start_engine, no_engine
         from jetsql.settings.engine_settings import load
@@ -46,18 +50,25 @@ class EngineAddress:
         engine = find_or_start_engine(settings) if self.start else find_engine(settings.home)
         if engine is None:
             raise no_engine(settings.home)
-        return engine.note.url, engine.note.token
+        return engine.note.url, engine.note.token, ServerTrust(self.ca_file, engine.note)
 
 
 def parse_address(
-    home: str | os.PathLike[str] | None, url: str | None, token: str | None, schema: str | None, start: bool
+    home: str | os.PathLike[str] | None,
+    url: str | None,
+    token: str | None,
+    schema: str | None,
+    start: bool,
+    ca_file: str | os.PathLike[str] | None = None,
 ) -> EngineAddress:
     """Parse the arguments of `connect`. Raises ValueError for a wrong URL and for arguments that exclude each other."""
+    authorities = None if ca_file is None else os.fspath(ca_file)
     if url is None:
-        return EngineAddress(None, "", None if home is None else os.fspath(home), schema, start)
+        return EngineAddress(None, "", None if home is None else os.fspath(home), schema, start, authorities)
     if home is not None:
         raise ValueError("A home and a URL were given. Give only one.")
-    return _parse_url(url, token, schema, start)
+    parsed = _parse_url(url, token, schema, start)
+    return parsed if authorities is None else replace(parsed, ca_file=authorities)
 
 
 def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> EngineAddress:
@@ -84,7 +95,9 @@ def _parse_url(url: str, token: str | None, schema: str | None, start: bool) -> 
     prefix = "" if is_own_scheme else parts.path.rstrip("/")
     hosts = [(parts.hostname, port), *(_split_host(host) for host in further)]
     urls = ",".join(f"{scheme}://{_netloc(*host)}{prefix}" for host in hosts)
-    return EngineAddress(urls, secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema)
+    return EngineAddress(
+        urls, secret or os.environ.get("JETSQL_TOKEN", ""), schema=schema, ca_file=options.get("ca_file")
+    )
 
 
 def split_engines(url: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from jetsql.client.http_client import HttpClient
 from jetsql.client.response_rows import RemoteRows, read_response
+from jetsql.client.server_trust import ServerTrust
 from jetsql.errors import EngineError, ErrorReport, JetSQLError, ReportedError
 
 ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
@@ -22,6 +23,7 @@ class EngineClient:
         self,
         url: str,
         token: str,
+        trust: ServerTrust | None = None,
         *,
         with_traces: bool = False,
         session: str | None = None,
@@ -30,6 +32,7 @@ class EngineClient:
     ) -> None:
         """Create a session.
 
+        trust: see `HttpClient`.
         with_traces: request stack traces with errors.
         session: the id of an existing session to use.
         sessionless: run every statement in a session of its own.
@@ -37,7 +40,7 @@ class EngineClient:
         """
         self.url = url
         self._token = token
-        self._client = client or HttpClient(url, token)
+        self._client = client or HttpClient(url, token, trust=trust)
         self._session = session
         self._owns_session = session is None
         self._sessionless = sessionless
@@ -81,11 +84,12 @@ class EngineClient:
 
     def open_parallel(self) -> EngineClient:
         """Return another connection to the same session: statements may run on both at the same time."""
-        return EngineClient(self.url, self._token, with_traces=self._with_traces, session=self.session_id)
+        trust, session = self._client.trust, self.session_id
+        return EngineClient(self.url, self._token, trust, with_traces=self._with_traces, session=session)
 
     def open_session(self) -> EngineClient:
         """Return a connection to the same engine with a session of its own."""
-        return EngineClient(self.url, self._token, with_traces=self._with_traces)
+        return EngineClient(self.url, self._token, self._client.trust, with_traces=self._with_traces)
 
     def abandon_response(self) -> None:
         """Close a response that was not read to its end, which cancels its statement."""
@@ -96,7 +100,7 @@ class EngineClient:
         session, running = self._session, self._running
         if session is None or running is None:
             return
-        client = HttpClient(self.url, self._token, binds_proof=self._client.binds_proof)
+        client = HttpClient(self.url, self._token, binds_proof=self._client.binds_proof, trust=self._client.trust)
         with suppress(ReportedError, EngineError):  # the statement or the engine has ended meanwhile
             client.request("DELETE", f"/v1/sessions/{session}/statements/{running}")
         client.close()

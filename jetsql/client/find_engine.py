@@ -20,6 +20,7 @@ from time import monotonic
 from typing import Any, Final
 
 from jetsql.client.http_client import HttpClient
+from jetsql.client.server_trust import ServerTrust
 from jetsql.errors import SQLSTATES, EngineError, ReportedError
 from jetsql.home.discovery import API, EngineNote, read_note
 from jetsql.home.home_lock import make_home, not_usable, owner
@@ -65,7 +66,7 @@ def find_engine(home: Path, *, keep_connection: bool = False) -> RunningEngine |
             return None
         raise _other_version(home, note)
     with ExitStack() as closing:
-        client = HttpClient(note.url, note.token, binds_proof=note.binds_proof)
+        client = HttpClient(note.url, note.token, binds_proof=note.binds_proof, trust=ServerTrust(note=note))
         closing.callback(client.close)
         try:
             info = client.request("GET", "/v1/engine")
@@ -288,7 +289,7 @@ def _steady_owner(home: Path) -> str | None:
 
 
 def _request_stop(note: EngineNote) -> None:
-    client = HttpClient(note.url, note.token, binds_proof=note.binds_proof)
+    client = HttpClient(note.url, note.token, binds_proof=note.binds_proof, trust=ServerTrust(note=note))
     with suppress(EngineError):  # the engine has ended meanwhile, or the caller repeats the request
         client.request("POST", "/v1/engine/stop", {})
     client.close()

@@ -7,15 +7,16 @@ within half a second, including the start of Python.
 from __future__ import annotations
 
 import json
-import socket
+import select
+import ssl
 from collections.abc import Generator, Mapping
-from contextlib import suppress
 from hmac import compare_digest
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, NotConnected
+from http.client import HTTPConnection, HTTPException, HTTPResponse, NotConnected, RemoteDisconnected
 from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from jetsql.client.server_trust import CA_FILE, ServerTrust
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 from jetsql.home.discovery import address_of, new_nonce, proof, unbound_proof
 from jetsql.home.token_form import proof_key, token_id
@@ -72,11 +73,17 @@ class HttpClient:
     """
 
     def __init__(
-        self, url: str, token: str, connect_seconds: float = RESPONSE_SECONDS, binds_proof: bool = True
+        self,
+        url: str,
+        token: str,
+        connect_seconds: float = RESPONSE_SECONDS,
+        binds_proof: bool = True,
+        trust: ServerTrust | None = None,
     ) -> None:
         """Create a client.
 
         url: one or several, separated by commas.
+        trust: the certificates that it trusts; None for those of the environment.
         binds_proof: False for an engine of an earlier release, as its note shows, see `EngineNote`.
         """
         self._urls = [each.rstrip("/") for each in url.split(",")]
@@ -85,6 +92,7 @@ class HttpClient:
         self._token = token
         self._connect_seconds = connect_seconds
         self.binds_proof = binds_proof
+        self.trust = trust or ServerTrust()
         self._connection: HTTPConnection | None = None
         self._last_used = 0.0
 
@@ -179,9 +187,7 @@ class HttpClient:
         open_connection = self._connection if monotonic() - self._last_used < _KEEP_ALIVE_SECONDS else None
         if open_connection is None or not _is_alive(open_connection):
             self.close()
-            parts = urlsplit(self.url)
-            kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-            open_connection = kind(parts.hostname or "localhost", parts.port, timeout=self._connect_seconds)
+            open_connection = self.trust.connection(self.url, self._connect_seconds)
             self._connection = open_connection
             with self._closing_on_failure(), _translate_errors(self.url, "ENGINE_NOT_REACHABLE"):
                 open_connection.connect()
@@ -273,8 +279,12 @@ def _check_error(url: str, status: int) -> RequestNotSent:
 
 def _connection_error(url: str, condition: str, error: BaseException) -> EngineError:
     if condition == "ENGINE_NOT_REACHABLE":
-        message = f"No engine answers at {url}: {_reason(error)}."
-        return RequestNotSent(condition, message, hint=_CHECK_ENGINE)
+        if isinstance(error, ssl.SSLError):
+            return _tls_error(url, error)
+        message, hint = f"No engine answers at {url}: {_reason(error)}.", _CHECK_ENGINE
+        if isinstance(error, ConnectionResetError | RemoteDisconnected) and url.startswith("http:"):
+            hint += " If the engine uses TLS, write https:// instead of http://."
+        return RequestNotSent(condition, message, hint=hint)
     if isinstance(error, NotConnected):  # see `auto_open`
         message = f"The connection to the engine at {url} ended before the request was sent."
         return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint=_CHECK_ENGINE)
@@ -287,6 +297,22 @@ def _connection_error(url: str, condition: str, error: BaseException) -> EngineE
     )
 
 
+def _tls_error(url: str, error: ssl.SSLError) -> RequestNotSent:
+    """Return the error for a server whose certificate is not trusted, or that speaks another protocol."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        message = (
+            f"The certificate of the server at {url} is not trusted, so the token was not sent to it:"
+            f" {error.verify_message.rstrip('.')}."
+        )
+        if "mismatch" in error.verify_message:
+            hint = "Use a host name that the certificate has. The engine needs it in its setting http_hosts."
+        else:
+            hint = f"Set ca_file, or {CA_FILE} in the environment, to a file with the certificate of its authority."
+        return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint=hint)
+    message = f"The server at {url} makes no TLS connection: {error.reason or _reason(error)}."
+    return RequestNotSent("ENGINE_NOT_REACHABLE", message, hint="If the engine has no TLS, write http://.")
+
+
 def _reason(error: BaseException) -> str:
     reason = error.strerror if isinstance(error, OSError) else None
     return reason or str(error) or type(error).__name__
@@ -296,12 +322,11 @@ def _is_alive(connection: HTTPConnection) -> bool:
     """Return whether a kept connection can take another request: idle, and not closed by the engine."""
     if connection.sock is None:
         return False
-    connection.sock.settimeout(0)
-    with suppress(BlockingIOError):
-        connection.sock.recv(1, socket.MSG_PEEK)
-        return False  # the engine has closed it, or has sent unexpected data
     connection.sock.settimeout(RESPONSE_SECONDS)
-    return True
+    # Something to read is the end of the connection, or unexpected data. TLS cannot show data without reading it.
+    poll = select.poll()
+    poll.register(connection.sock, select.POLLIN)
+    return not poll.poll(0)
 
 
 def _response_error(response: HTTPResponse, url: str) -> Exception:

@@ -64,7 +64,9 @@ class JetSQLConnectionManager(SQLConnectionManager):
 
         def connect() -> dbapi.Connection:
             try:
-                return open_connection(profile.url, profile.home, profile.token, profile.start, profile.settings)
+                return open_connection(
+                    profile.url, profile.home, profile.token, profile.start, profile.settings, profile.ca_file
+                )
             except dbapi.Error as error:
                 if error.condition == _NOT_REACHABLE:
                     raise _NoEngine(describe_error(error)) from error

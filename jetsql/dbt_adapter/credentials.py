@@ -21,6 +21,7 @@ class JetSQLCredentials(Credentials):
     url: str | None = None  # of the HTTP endpoint; of several engines, separated by commas
     home: str | None = None  # the folder of an engine on this machine
     token: str | None = None  # the default is JETSQL_TOKEN
+    ca_file: str | None = None  # the certificates of the engine's authorities; the default is JETSQL_CA_FILE
     start: bool = True  # start the engine of the home if none runs
     settings: dict[str, Any] = field(default_factory=dict)  # Spark's, for every session
     connect_retries: int = 0  # attempts after the first, if no engine answers
@@ -50,7 +51,7 @@ class JetSQLCredentials(Credentials):
         return shown_address(self.url, self.home)
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return ("url", "home", "schema", "start", "settings", "connect_retries", "connect_timeout")
+        return ("url", "home", "schema", "ca_file", "start", "settings", "connect_retries", "connect_timeout")
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield the fields that `dbt debug` shows and models can read; the token is left out."""

@@ -17,10 +17,15 @@ def check_profile(url: str | None, home: str | None, schema: str | None) -> None
 
 
 def open_connection(
-    url: str | None, home: str | None, token: str | None, start: bool, settings: Mapping[str, object]
+    url: str | None,
+    home: str | None,
+    token: str | None,
+    start: bool,
+    settings: Mapping[str, object],
+    ca_file: str | None = None,
 ) -> Connection:
     """Open a session on the engine and apply the settings of Spark to it. Raises as `jetsql.connect`."""
-    connection = connect(url, home=home, token=token, start=start)
+    connection = connect(url, home=home, token=token, start=start, ca_file=ca_file)
     try:
         with connection.cursor() as cursor:
             for statement in set_statements(settings):

@@ -43,6 +43,9 @@ class EngineNote:
     api: int = API
     stopping: bool = False  # the engine is going to end
     role: str = "leader"  # or `standby`
+    address: str = ""  # the URL of the HTTP endpoint for other machines, with a name that its certificate should have
+    certificate: str = ""  # that its endpoints use, in PEM; empty without TLS
+    certificate_file: str = ""  # where it is read from, so that a renewed one is known as well
     binds_proof: bool = True  # its proof is for one address; the engines of earlier releases do not write the field
 
 

@@ -100,8 +100,8 @@ def open_address(url: str | None, home: str | None) -> RemoteSession:
     Raises ValueError for a wrong URL, EngineError and ReportedError if there is no engine.
     """
     address = parse_address(home, url, None, None, True)
-    found, token = address.endpoint()
-    engine = EngineClient(found, token)
+    found, token, trust = address.endpoint()
+    engine = EngineClient(found, token, trust)
     engine.current_schema()  # an engine that does not answer is reported now
     if address.schema:
         quoted = ".".join(f"`{part.replace('`', '``')}`" for part in address.schema.split("."))

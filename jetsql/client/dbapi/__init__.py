@@ -91,6 +91,7 @@ def connect(
     token: str | None = None,
     schema: str | None = None,
     start: bool = True,
+    ca_file: str | os.PathLike[str] | None = None,
 ) -> Connection:
     """Open a connection with a new session on an engine.
 
@@ -99,11 +100,13 @@ def connect(
     token: the token, if the URL has none; the default is JETSQL_TOKEN.
     schema: the current schema of the session.
     start: start the engine of the home if none runs.
+    ca_file: the certificates of the authorities of an engine with TLS, in PEM; the default is JETSQL_CA_FILE, and then
+        those of the system.
     Raises InterfaceError for a wrong URL, OperationalError if no engine answers, ProgrammingError for a schema that
     does not exist.
     """
     try:
-        address = parse_address(home, url, token, schema, start)
+        address = parse_address(home, url, token, schema, start, ca_file)
     except ValueError as error:
         raise interface_error(f"The engine's URL cannot be read. {error}" if url is not None else str(error)) from error
     return Connection(address)
