@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Condition:
-    """The description of a condition, as the reference manual has it."""
-
-    sqlstate: str  # the state that Spark or the SQL standard gives to the nearest case
-    meaning: str
-    remedy: str
-
+from jetsql.engine_conditions import ENGINE_CONDITIONS, Condition
 
 CONDITIONS: Final[dict[str, Condition]] = {
     "PARSE_SYNTAX_ERROR": Condition(
@@ -508,92 +499,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "would have a valid token.",
         "Grant `ADMIN` to another user with a token first, or run `ALTER USER owner ENABLE`.",
     ),
-    "ENGINE_NOT_REACHABLE": Condition(
-        "08001",
-        "No engine answers at this address or home.",
-        "Start it with `jetsql start`; `jetsql status` shows where it answers.",
-    ),
-    "CONNECTION_LOST": Condition(
-        "08006",
-        "The connection ended before the result was complete, so the outcome of the statement is unknown.",
-        "Connect again, and check with `SHOW JOBS` or a query whether it took effect.",
-    ),
-    "HOME_IN_USE": Condition(
-        "55006",
-        "Another engine owns the home.",
-        "Stop that engine, or use another folder.",
-    ),
-    "HOME_NOT_USABLE": Condition(
-        "58030",
-        "The home does not exist, cannot be read or written, or belongs to another user.",
-        "Correct the name (`--home`) or the permissions, or use another folder.",
-    ),
-    "STORE_DAMAGED": Condition(
-        "58030",
-        "The store (`jetsql.db`) cannot be read, or is missing from a home with files of jobs. Nothing was changed.",
-        "Restore it from a backup. Without one, move it away and start with `--new-store`: the jobs are lost then, and"
-        " process all rows again when they are created again.",
-    ),
-    "STORE_TOO_NEW": Condition(
-        "58030",
-        "The store was written by a newer JetSQL.",
-        "Install that release, or use another home.",
-    ),
-    "STORE_NOT_USABLE": Condition(
-        "58030",
-        "The store on PostgreSQL cannot be reached, refuses the user, or belongs to another home. Nothing was changed.",
-        "The message has PostgreSQL's reason. Correct the settings `store` and `store_password`, or start the server.",
-    ),
-    "STORE_IN_USE": Condition(
-        "55006",
-        "Another engine has opened the store on PostgreSQL.",
-        "Stop that engine, or use another store.",
-    ),
-    "NOT_LEADER": Condition(
-        "55006",
-        "The statement was sent to a standby. It was not executed.",
-        "Send it to the leader, whose address the message has. JetSQL's own clients do so by themselves.",
-    ),
-    "STORE_NOT_EMPTY": Condition(
-        "55000",
-        "`jetsql store copy` does not write to a store that has other contents.",
-        "Choose another place for the copy, or move that store away.",
-    ),
-    "BACKUP_FAILED": Condition(
-        "58030",
-        "`jetsql backup` could not write the backup. Nothing is left of it, and the engine and its jobs continue.",
-        "Remove the cause that the message names, and run the command again.",
-    ),
-    "BACKUP_NOT_USABLE": Condition(
-        "58030",
-        "The folder given to `jetsql restore` is no complete backup, or one of its files is missing or was changed. "
-        "Nothing was restored.",
-        "Use another backup.",
-    ),
-    "ENGINE_NOT_STARTED": Condition(
-        "58000",
-        "The engine could not start: no Java, an invalid master, a port in use, a missing secret.",
-        "The message has the cause; `engine.log` in the home has the details.",
-    ),
-    "CLASSES_NOT_ARCHIVED": Condition(
-        "58000",
-        "The archive of Spark's classes, with which engines start faster, could not be made.",
-        "The message has the cause. Engines work without the archive.",
-    ),
-    "ENGINE_NOT_INSTALLED": Condition(
-        "58000",
-        "The engine is not installed, or `jetsql-client` of release 0.2 is installed next to `jetsql`.",
-        "Install `jetsql[engine]`, or give the URL of an engine that runs.",
-    ),
-    "INVALID_SETTING": Condition(
-        "22023",
-        "A setting has a value that it does not take, or does not exist.",
-        "The message names where it is set.",
-    ),
-    "INTERNAL_ERROR": Condition(
-        "XX000",
-        "An error that JetSQL does not expect.",
-        "Report it with the lines that `engine.log` has about it.",
-    ),
+    **ENGINE_CONDITIONS,
 }
 """The descriptions of all conditions by their names, without the prefix `JETSQL.`."""

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import FILE as LOGINS
@@ -37,6 +37,7 @@ from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
 from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.engine.spark.startup import Session, wait_for_end
+from jetsql.error_conditions import CONDITIONS
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import HomeLock, make_home, not_usable
@@ -47,6 +48,7 @@ from jetsql.jobs.store.postgresql.store_schema import StoreSchema
 from jetsql.jobs.store.store_choice import open_database, prepare_database
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import TokenAuth, without_port
+from jetsql.server.server_certificate import ServerCertificate, open_certificate
 from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.version import VERSION
 
@@ -95,10 +97,11 @@ def serve(settings: Settings, hooks: ServiceHooks, stop: threading.Event) -> Non
     with logging_to(home):
         _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
         try:
+            certificate = open_certificate(settings.endpoints)
             endpoints.check_ports(settings.endpoints)
             http = settings.endpoints
             with endpoints.listen(http.http_host, http.http_port, "The HTTP endpoint", "http") as listening:
-                _Service(replace(settings, home=home), hooks, stop, listening).run()
+                _Service(replace(settings, home=home), hooks, stop, listening, certificate).run()
         except Exception as error:
             _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
             raise
@@ -113,17 +116,27 @@ class _Service:
     """One engine in this process."""
 
     def __init__(
-        self, settings: Settings, hooks: ServiceHooks, stop: threading.Event, listening: socket.socket
+        self,
+        settings: Settings,
+        hooks: ServiceHooks,
+        stop: threading.Event,
+        listening: socket.socket,
+        certificate: ServerCertificate | None = None,
     ) -> None:
         self._settings = settings
         self._hooks = hooks
         self._stop = stop
         self._listening = listening
+        self._certificate = certificate
+        if certificate is not None:
+            certificate.on_renewal = self._note_certificate
+        self._note: EngineNote | None = None
+        self._noting = threading.Lock()
         self._token = open_engine.home_token(settings.home)
         self._engine: EngineInstance | None = None
         self._exit_reasons = ExitReasons()
         self._standby = Standby(
-            settings, self._token, listening, stop, self._on_standby, partial(remove_note, settings.home)
+            settings, self._token, listening, certificate, stop, self._on_standby, partial(remove_note, settings.home)
         )
         self._home_lock = HomeLock(settings.home, service=True, handed_over=hooks.home_lock)
         self._ending = threading.Lock()  # the process either ends or restarts
@@ -195,6 +208,16 @@ class _Service:
             if self._stop.wait(_JOIN_SECONDS):
                 raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")
 
+    def check_store(self, store: Store) -> None:
+        readable = self._settings.endpoints.readable_on_network
+        if readable and store.access().has_users:
+            message = (
+                "The engine has users, and others on the network could read their tokens, because an endpoint without"
+                f" TLS is open to it: {', '.join(readable)}."
+            )
+            hint = CONDITIONS["ENDPOINT_NOT_ENCRYPTED"].remedy
+            raise EngineError("ENDPOINT_NOT_ENCRYPTED", message, hint=hint)
+
     def wait_until_leading(self, lease: Lease, spark: Session, warm_up: WarmUp) -> bool:
         self._watch_spark(lambda: wait_for_end(spark))
         return self._standby.wait(lease, warm_up)
@@ -244,6 +267,7 @@ class _Service:
 
     def _lead(self, engine: EngineInstance) -> None:
         self._engine = engine
+        engine.accounts.readable_on_network = self._settings.endpoints.readable_on_network
         try:
             self._hooks.prepare(engine)
             if self._stop.is_set():
@@ -251,7 +275,7 @@ class _Service:
             self._watch_spark(engine.wait_for_spark)
             with engine.open_endpoints(self._settings.endpoints, self._token) as addresses:
                 note = self._write_note(addresses, Role.LEADER)
-                asyncio.run(_serve_http(engine, self._settings, note, self._listening, self._stop, self._hooks.ready))
+                asyncio.run(self._serve_http(engine, note))
         finally:
             engine.close()
 
@@ -269,15 +293,66 @@ class _Service:
             connect=addresses.connect,
             thrift=addresses.thrift,
             role=role.value,
+            address=self.address,
+            certificate="" if self._certificate is None else self._certificate.own,
+            certificate_file="" if settings.endpoints.tls_cert is None else str(settings.endpoints.tls_cert),
         )
         try:
-            write_note(settings.home, note)
+            with self._noting:
+                self._note = note
+                write_note(settings.home, note)
         except OSError as error:
             raise not_usable(settings.home, error) from error
         return note
 
+    def _change_note(self, **changes: Any) -> None:
+        """Write the note again. A full disk prevents neither a stop nor the renewal of a certificate."""
+        with self._noting:
+            if self._note is None:
+                return
+            self._note = replace(self._note, **changes)
+            try:
+                write_note(self._settings.home, self._note)
+            except OSError:
+                _LOG.exception("The note in %s could not be written", self._settings.home)
+                remove_note(self._settings.home)
+
+    def _note_certificate(self) -> None:
+        if self._certificate is not None:
+            self._change_note(certificate=self._certificate.own)
+
     def _url(self, host: str) -> str:
-        return f"http://{host}:{self._listening.getsockname()[1]}"
+        scheme = "http" if self._certificate is None else "https"
+        return f"{scheme}://{host}:{self._listening.getsockname()[1]}"
+
+    async def _serve_http(self, engine: EngineInstance, note: EngineNote) -> None:
+        """Answer HTTP requests until `stop` is set or uvicorn ends."""
+        http, stop = self._settings.endpoints, self._stop
+        access = TokenAuth(note.token, (*http.http_hosts, http.http_host), engine.accounts)
+        http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
+        logins = LoginSessions(
+            idle_seconds=http.console_idle_seconds,
+            absolute_seconds=http.console_login_seconds,
+            file=self._settings.home / LOGINS,
+            engine=access.name,
+        )
+        WebConsole(engine, http_server, access, logins)
+        server = create_server(http_server.app, access, http, self._certificate)
+        serving = asyncio.create_task(server.serve(sockets=[self._listening]))
+        stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
+        _LOG.info("The engine is ready at %s", note.url)
+        notify_manager(READY, f"Leads its jobs at {note.url}")
+        self._hooks.ready(note)
+        await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        running, sessions = len(http_server.running), len(http_server.sessions)
+        _LOG.info("Stopping: %d statements and %d sessions of clients are open", running, sessions)
+        stop.set()
+        notify_manager(STOPPING, "Stops its jobs between two batches")
+        self._change_note(stopping=True)
+        http_server.cancel_running()
+        server.should_exit = True
+        await serving
+        await asyncio.to_thread(http_server.close)
 
 
 def _advertised_host(http: EndpointSettings) -> str:
@@ -285,48 +360,3 @@ def _advertised_host(http: EndpointSettings) -> str:
     if http.http_hosts:
         return without_port(http.http_hosts[0])
     return socket.getfqdn() if http.http_host in _EVERYWHERE else endpoints.url_host(http.http_host)
-
-
-async def _serve_http(
-    engine: EngineInstance,
-    settings: Settings,
-    note: EngineNote,
-    listening: socket.socket,
-    stop: threading.Event,
-    ready: Callable[[EngineNote], None],
-) -> None:
-    """Answer HTTP requests until `stop` is set or uvicorn ends."""
-    http = settings.endpoints
-    access = TokenAuth(note.token, (*http.http_hosts, http.http_host), engine.accounts)
-    http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
-    logins = LoginSessions(
-        idle_seconds=http.console_idle_seconds,
-        absolute_seconds=http.console_login_seconds,
-        file=settings.home / LOGINS,
-        engine=access.name,
-    )
-    WebConsole(engine, http_server, access, logins)
-    server = create_server(http_server.app, access, http)
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
-    stopped = asyncio.create_task(asyncio.to_thread(stop.wait))
-    _LOG.info("The engine is ready at %s", note.url)
-    notify_manager(READY, f"Leads its jobs at {note.url}")
-    ready(note)
-    await asyncio.wait({serving, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    running, sessions = len(http_server.running), len(http_server.sessions)
-    _LOG.info("Stopping: %d statements and %d sessions of clients are open", running, sessions)
-    stop.set()
-    notify_manager(STOPPING, "Stops its jobs between two batches")
-    _note_stopping(settings.home, note)
-    http_server.cancel_running()
-    server.should_exit = True
-    await serving
-    await asyncio.to_thread(http_server.close)
-
-
-def _note_stopping(home: Path, note: EngineNote) -> None:
-    try:
-        write_note(home, replace(note, stopping=True))
-    except OSError:  # a full disk must not prevent the stop
-        _LOG.exception("The note in %s could not be written", home)
-        remove_note(home)

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from jetsql.server.auth import TokenAuth
 from jetsql.server.login_limits import http_config, raise_file_limit
+from jetsql.server.server_certificate import ServerCertificate
 from jetsql.settings.engine_settings import EndpointSettings
 
 
@@ -21,6 +22,8 @@ class Server(uvicorn.Server):
         yield
 
 
-def create_server(app: ASGIApp, access: TokenAuth, settings: EndpointSettings) -> Server:
-    """Return a server of an application with the limits of the settings."""
-    return Server(http_config(app, access, settings, raise_file_limit()))
+def create_server(
+    app: ASGIApp, access: TokenAuth, settings: EndpointSettings, certificate: ServerCertificate | None
+) -> Server:
+    """Return a server of an application with the limits of the settings. certificate: None for HTTP without TLS."""
+    return Server(http_config(app, access, settings, raise_file_limit(), certificate))

@@ -64,6 +64,9 @@ class Service(Protocol):
     def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
         """Return the open store; None if another engine leads, after the home has become one of the store's homes."""
 
+    def check_store(self, store: Store) -> None:
+        """Raise EngineError ENDPOINT_NOT_ENCRYPTED if the endpoints would show the tokens of the store's users."""
+
     def wait_until_leading(self, lease: Lease, spark: Session, warm_up: WarmUp) -> bool:
         """Wait as a standby, which warms up. Return whether this engine has the lease now; False if it was stopped."""
 
@@ -180,6 +183,8 @@ def _engine(
             storage = storage_of(home)
         else:
             undo.callback(store.close)
+            if service is not None:
+                service.check_store(store)
         spark = start(settings, storage)
         if owns_spark:
             undo.callback(spark.stop)
@@ -190,6 +195,7 @@ def _engine(
                 return None
             store = open_database(home, database)
             undo.callback(store.close)
+            service.check_store(store)
         store.publish(_claim(storage, home, spark))
         warn_if_open(home, storage)
         on_lost = service.on_lost if service is not None else _close_later

@@ -21,6 +21,7 @@ from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.server.auth import TokenAuth
+from jetsql.server.server_certificate import ServerCertificate
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
@@ -36,6 +37,7 @@ class Standby:
         settings: Settings,
         token: str,
         listening: socket.socket,
+        certificate: ServerCertificate | None,
         stop: threading.Event,
         on_wait: Callable[[], None],
         on_stop: Callable[[], None],
@@ -48,6 +50,7 @@ class Standby:
         self._settings = settings
         self._token = token
         self._listening = listening
+        self._certificate = certificate
         self._stop = stop
         self._on_wait = on_wait
         self._on_stop = on_stop
@@ -74,7 +77,7 @@ class Standby:
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
         app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app
-        server = create_server(app, access, endpoints)
+        server = create_server(app, access, endpoints, self._certificate)
         # The server closes its socket at its end; the engine needs another one for the same port.
         sockets = [self._listening.dup()]
         thread = threading.Thread(target=server.run, args=(sockets,), name="standby-http", daemon=True)

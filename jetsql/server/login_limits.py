@@ -26,7 +26,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from jetsql.errors import EngineError
 from jetsql.server.auth import TokenAuth
+from jetsql.server.server_certificate import ServerCertificate
 from jetsql.server.statement_response import error_response
+from jetsql.server.tls_connections import PendingConnection, TlsConnection, with_strict_transport
 from jetsql.settings.engine_settings import EndpointSettings
 
 # The common soft limit of 1,024 is too low for 256 statements, each with an HTTP connection and a connection to Spark.
@@ -39,21 +41,34 @@ _RETRY_SECONDS: Final = 10
 """The `Retry-After` of a request that is refused because there are too many connections."""
 
 
-def http_config(app: ASGIApp, access: TokenAuth, settings: EndpointSettings, connections_most: int) -> uvicorn.Config:
+def http_config(
+    app: ASGIApp,
+    access: TokenAuth,
+    settings: EndpointSettings,
+    connections_most: int,
+    certificate: ServerCertificate | None = None,
+) -> uvicorn.Config:
     """Return the configuration of uvicorn for the application.
 
     connections_most: the limit of connections; when it is reached, requests are refused with status 503.
+    certificate: for HTTPS; None for HTTP.
     """
     # Pending connections alone must never reach the limit of connections.
     pending = _Pending(min(settings.logins_most, connections_most // 4))
 
     unread = _Unread(settings.session_idle_seconds)
 
-    def protocol(*arguments: Any, **named: Any) -> asyncio.Protocol:
+    def plain(*arguments: Any, **named: Any) -> asyncio.Protocol:
         return _Connection(access, pending, unread, settings.login_seconds, connections_most, *arguments, **named)
 
+    def protocol(*arguments: Any, **named: Any) -> asyncio.Protocol:
+        if certificate is None:
+            return plain(*arguments, **named)
+        opened = named["server_state"].connections
+        return TlsConnection(certificate, lambda: plain(*arguments, **named), pending, opened, settings.login_seconds)
+
     return uvicorn.Config(
-        app,
+        app if certificate is None else with_strict_transport(app),
         http=protocol,  # type: ignore[arg-type]  # uvicorn only calls it
         ws="none",
         log_config=None,
@@ -85,10 +100,10 @@ class _Pending:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._connections: dict[_Connection, None] = {}
+        self._connections: dict[PendingConnection, None] = {}
         self._sweeping = False
 
-    def add(self, connection: _Connection) -> None:
+    def add(self, connection: PendingConnection) -> None:
         """Add a connection as the newest, and schedule closing the oldest if there are too many."""
         self.remove(connection)
         self._connections[connection] = None
@@ -97,7 +112,7 @@ class _Pending:
             # Two rounds later, the loop has read the first bytes of the connections that it accepted in this round.
             connection.loop.call_soon(connection.loop.call_soon, self._sweep)
 
-    def remove(self, connection: _Connection) -> None:
+    def remove(self, connection: PendingConnection) -> None:
         self._connections.pop(connection, None)
 
     def _sweep(self) -> None:

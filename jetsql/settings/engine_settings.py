@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -74,6 +75,21 @@ class EndpointSettings:
     thrift: bool = setting(False, parse_boolean, "Open the Thrift endpoint, for JDBC and ODBC.")
     thrift_host: str = setting("127.0.0.1", parse_address, "The address that the Thrift endpoint listens on.")
     thrift_port: int = setting(0, parse_port, "The port of the Thrift endpoint; 0 takes any free port.")
+    tls_cert: Path | None = setting(
+        None,
+        parse_file,
+        "The certificate of the HTTP endpoint in PEM, followed by those of its authorities. With it, it uses TLS.",
+        is_path=True,
+    )
+    tls_key: Path | None = setting(
+        None, parse_file, "The private key of `tls_cert` in PEM, which other users cannot read.", is_path=True
+    )
+    plain_endpoints: bool = setting(
+        False,
+        parse_boolean,
+        "Open endpoints beyond loopback without TLS although the engine has users, because a proxy or a tunnel encrypts"
+        " their traffic.",
+    )
     console_idle_seconds: float = setting(
         3600.0, parse_positive_seconds, "A login at the web console that no page has used for this time ends."
     )
@@ -100,6 +116,28 @@ class EndpointSettings:
         "ones are closed.",
         is_advanced=True,
     )
+
+    @property
+    def uses_tls(self) -> bool:
+        """Return whether the endpoints use TLS."""
+        return self.tls_cert is not None
+
+    @property
+    def readable_on_network(self) -> tuple[str, ...]:
+        """Return the settings of the endpoints whose traffic others on the network can read, as `NAME = VALUE`."""
+        if self.plain_endpoints:
+            return ()
+        hosts = {} if self.uses_tls else {"http_host": self.http_host}
+        hosts |= {"connect_host": self.connect_host} if self.connect else {}
+        hosts |= {"thrift_host": self.thrift_host} if self.thrift else {}
+        return tuple(f"{name} = {host}" for name, host in hosts.items() if not _is_loopback(host))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.casefold() == "localhost"
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ class AccessRegistry:
         self._clock = clock
         self._state = AccessState()
         self._changes = Lock()
+        self.readable_on_network: tuple[str, ...] = ()
+        """The settings of open endpoints whose traffic others can read, see `EndpointSettings`."""
 
     def load(self) -> None:
         """Read the users and rights of the store, and publish them before the jobs start."""

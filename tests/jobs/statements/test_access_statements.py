@@ -89,6 +89,17 @@ def test_first_user_is_announced(users: Users) -> None:
     assert "rights do not apply" in users.message("DROP USER bob")
 
 
+def test_no_first_user_while_others_can_read_tokens(users: Users) -> None:
+    access = users.jobs.manager.access
+    access.readable_on_network = ("http_host = 0.0.0.0", "thrift_host = ::")
+    refusal = users.refusal("CREATE USER ann")
+    assert refusal.condition == "JETSQL.ENDPOINT_NOT_ENCRYPTED" and "plain_endpoints" in refusal.hint
+    assert "http_host = 0.0.0.0, thrift_host = ::" in refusal.message
+    assert not access.has_users
+    access.readable_on_network = ()
+    assert "This is the first user" in users.message("CREATE USER ann")
+
+
 def test_without_users_rights_do_not_apply(users: Users) -> None:
     users.jobs.make("j")
     for user in ("", "anyone", OWNER):

@@ -16,6 +16,7 @@ from typing import Any
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses
+from jetsql.embedded.open_engine import Service
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.storage import storage_of
@@ -95,8 +96,8 @@ class Managed:
         self.home = make_home(home)
         self.runtime = runtime or InMemoryRuntime()
         self._lock = HomeLock(self.home, service) if has_lock else None
-        self._store = Store(self.home / "jetsql.db")
-        self.manager = Manager(self._store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0))
+        self.store = Store(self.home / "jetsql.db")
+        self.manager = Manager(self.store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0))
         self.queries = JobQueries(self.manager)
         self.accounts = self.manager.access
         self.manager.start()
@@ -109,7 +110,7 @@ class Managed:
 
     @property
     def leads(self) -> bool:
-        return self._store.database.leadership.is_confirmed
+        return self.store.database.leadership.is_confirmed
 
     def run(self, text: str) -> StatementResult:
         return self.session().run(text)
@@ -136,7 +137,7 @@ class Managed:
         return prometheus_response(self.queries, sessions, statements)
 
     def back_up(self, folder: Path) -> BackupManifest:
-        source = BackedUpHome(self.home, storage_of(self.home), self._store.database)
+        source = BackedUpHome(self.home, storage_of(self.home), self.store.database)
         return OnlineBackups(source, StillEngine()).write(folder)
 
     def without_secrets(self, text: str) -> str:
@@ -159,11 +160,18 @@ class Managed:
             return
         self.is_closing = True
         self.manager.close()
-        self._store.close()
+        self.store.close()
         if self._lock is not None:
             self._lock.release()
 
 
-def open_managed(settings: Settings, service: object = None) -> Managed:
+def open_managed(settings: Settings, service: Service | None = None) -> Managed:
     """Open an engine instead of `open_engine.open_service`."""
-    return Managed(settings.home, jobs=settings.jobs, has_lock=service is None)
+    engine = Managed(settings.home, jobs=settings.jobs, has_lock=service is None)
+    if service is not None:
+        try:
+            service.check_store(engine.store)
+        except JetSQLError:
+            engine.close()
+            raise
+    return engine

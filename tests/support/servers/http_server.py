@@ -13,6 +13,7 @@ import uvicorn
 from jetsql.server.app import HttpServer, ServedEngine
 from jetsql.server.auth import TokenAuth
 from jetsql.server.login_limits import http_config
+from jetsql.server.server_certificate import ServerCertificate
 from jetsql.settings.engine_settings import EndpointSettings
 
 TOKEN = "open sesame"
@@ -36,18 +37,20 @@ def run_server(
     connections_most: int = 4096,
     console: Callable[[HttpServer, TokenAuth], object] = lambda http_server, access: None,
     port: int = 0,
+    certificate: ServerCertificate | None = None,
 ) -> Iterator[RunningServer]:
-    """Serve an engine. console: mounts a console on the server. port: 0 for a free one."""
+    """Serve an engine. console: mounts a console on the server. port: 0 for a free one. certificate: for HTTPS."""
     stop_requested = threading.Event()
     access = TokenAuth(TOKEN, accounts=getattr(engine, "accounts", None))
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
     console(http_server, access)
-    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most))
+    server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most, certificate))
     with socket.create_server(("127.0.0.1", port)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield RunningServer(f"http://127.0.0.1:{listener.getsockname()[1]}", http_server, stop_requested)
+            scheme = "http" if certificate is None else "https"
+            yield RunningServer(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}", http_server, stop_requested)
         finally:
             http_server.cancel_running()
             server.should_exit = True

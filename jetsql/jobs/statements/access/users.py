@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from jetsql.error_conditions import CONDITIONS
 from jetsql.errors import StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import UserToken
@@ -51,11 +52,18 @@ def result(name: str, message: str) -> Table:
 
 
 def create_user(manager: Manager, statement: CreateUser) -> Table:
-    """Create a user. Raises StatementError USER_ALREADY_EXISTS, INVALID_NAME."""
+    """Create a user. Raises StatementError USER_ALREADY_EXISTS, INVALID_NAME, ENDPOINT_NOT_ENCRYPTED."""
     access, name = manager.access, statement.name
     if statement.if_not_exists and (existing := access.state.user(name_key(name.text))) is not None:
         return result(existing.name, "A user with this name already exists.")
     is_first = not access.state.has_users
+    if is_first and access.readable_on_network:
+        message = (
+            f"Cannot create the first user {name.text}: others on the network could read the tokens of users, because"
+            f" an endpoint without TLS is open to it: {', '.join(access.readable_on_network)}."
+        )
+        hint = f"{CONDITIONS['ENDPOINT_NOT_ENCRYPTED'].remedy} Then start the engine again."
+        raise StatementError("ENDPOINT_NOT_ENCRYPTED", message, place=name.place, hint=hint)
     access.change(lambda state: access_changes.add_user(state, name, manager.clock()))
     hint = f"CREATE TOKEN FOR {_written(name)} makes a token to log in with."
     return result(name.text, join_sentences("Created.", hint, _FIRST_USER if is_first else ""))
