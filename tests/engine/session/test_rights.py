@@ -72,6 +72,12 @@ def test_error_of_a_hidden_table_is_that_of_spark(ann: Restricted) -> None:
     assert hidden == (missing[0], words.replace("gap", "pay"))
 
 
+def test_error_of_a_table_function_does_not_name_what_it_reads(ann: Restricted) -> None:
+    condition, text = _outcome(ann, "SELECT * FROM s.leaked_rows()")
+    assert condition == "JETSQL.NOT_ALLOWED"
+    assert "pay" not in text
+
+
 def test_session_of_no_user_is_refused(ann: Restricted) -> None:
     with pytest.raises(PySparkException, match="The session has no user"):
         ann.run("SELECT 1", ann.session(None))

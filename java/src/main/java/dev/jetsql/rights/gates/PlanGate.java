@@ -114,12 +114,14 @@ public final class PlanGate extends Rule<LogicalPlan> {
     private final Rights rights;
     private final String user;
     private final boolean withNames;
+    private final boolean isInFunction;
     private boolean readsViewOfOther;
 
     Check(Rights rights, String user, boolean withNames) {
       this.rights = rights;
       this.user = user;
       this.withNames = withNames;
+      this.isInFunction = StatementGate.isInFunction(); // Spark analyzes its body by itself
     }
 
     @Override
@@ -175,6 +177,9 @@ public final class PlanGate extends Rule<LogicalPlan> {
         return;
       }
       if (rights.allows(user, right, name)) return;
+      if (isInFunction && !rights.sees(user, name)) // its caller may not learn what it names
+      throw Refusals.notAllowed(
+            node.origin(), "A function that is called reads what you have no right on.");
       if (!rights.sees(user, name))
         throw Refusals.notFound(session, node.origin(), name.subList(1, name.size()));
       throw Refusals.missing(node.origin(), user, right, name);

@@ -15,6 +15,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.SQLFunctionContext;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
@@ -133,8 +134,10 @@ public final class StatementGate extends Rule<LogicalPlan> {
   }
 
   /** Returns whether names are those of a function's body, which can have another schema. */
-  private static boolean isInFunction() {
-    return AnalysisContext.get().catalogAndNamespace().nonEmpty() || SparkCalls.isInSqlFunction();
+  static boolean isInFunction() {
+    return SQLFunctionContext.get().nestedSQLFunctionDepth() > 0
+        || AnalysisContext.get().catalogAndNamespace().nonEmpty()
+        || SparkCalls.isInSqlFunction();
   }
 
   /** The check of one statement. */
