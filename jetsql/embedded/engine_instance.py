@@ -40,6 +40,7 @@ from jetsql.engine.spark.startup import (
 from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
+from jetsql.jobs.access.logins import REFUSED, Logins
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
@@ -109,6 +110,7 @@ class EngineInstance:
         self.accounts = self._manager.access
         self._runtime = runtime
         self._closed = False
+        self._logins: Logins | None = None  # of the open endpoints
         java_classes.enable(spark)
         if not owns_spark:
             redact_table_options(spark)
@@ -139,6 +141,7 @@ class EngineInstance:
             drop_function=partial(drop_function, self._manager),
             change_object=self.accounts.note_object_change,
             find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
+            log_in=lambda **login: REFUSED if self._logins is None else self._logins.log_in(**login),
         )
 
     def run(self, text: str, live: bool = False) -> StatementResult:
@@ -209,10 +212,12 @@ class EngineInstance:
 
         Raises EngineError ENGINE_NOT_STARTED.
         """
+        self._logins = Logins(token, self.accounts)
         with open_endpoints(self.spark, self.home, settings, token) as addresses:
             try:
                 yield addresses
             finally:
+                self._logins = None
                 self._functions.cancel_all()
                 streaming_selects.stop_all(self.spark)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import secrets
 from collections.abc import Callable, Collection
 from ipaddress import ip_address
@@ -24,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
 from jetsql.jobs.access.access_records import Right
-from jetsql.jobs.access.failed_logins import FailedLogins
+from jetsql.jobs.access.logins import Logins, TokenUsers
 from jetsql.request import OWNER, Caller, Endpoint, acting_for
 from jetsql.server.statement_response import error_response
 
@@ -34,24 +33,11 @@ _STANDARD_PORTS: Final = (80, 443)
 OPEN_PATHS: Final = ("/healthz", "/readyz")
 
 
-class Accounts(Protocol):
+class Accounts(TokenUsers, Protocol):
     """The users of an engine, with their tokens and rights: an `AccessRegistry`."""
-
-    @property
-    def is_token_disabled(self) -> bool:
-        """Return whether the engine's own token is refused."""
-
-    def user_of(self, text: str) -> str | None:
-        """Return the user with a token; None for a text that is no valid token."""
 
     def proof_key(self, token_id: str) -> str | None:
         """Return what is stored of a valid token, for the proof that this engine knows it; None without one."""
-
-    def is_note_due(self, text: str) -> bool:
-        """Return whether `note_use` would store the use of a token. It does not wait for the store."""
-
-    def note_use(self, text: str) -> None:
-        """Note that a token was used."""
 
     def is_active_admin(self, user: str) -> bool:
         """Return whether a user has all rights, and can log in."""
@@ -72,7 +58,7 @@ class TokenAuth:
     def __init__(self, token: str, names: Collection[str] = (), accounts: Accounts | None = None) -> None:
         self._token = token.encode()
         self._accounts = accounts
-        self._failed = FailedLogins()
+        self._logins = Logins(token, accounts)
         self._addresses = frozenset(name.casefold() for name in names)
         self._names = {*LOOPBACK_NAMES, *self._addresses, *map(without_port, self._addresses)}
         self._open_paths: frozenset[str] = frozenset(OPEN_PATHS)
@@ -162,10 +148,7 @@ class TokenAuth:
 
     def user_of(self, text: str) -> str | None:
         """Return the user with a token; None for a text that is no valid token, whatever the reason."""
-        accounts = self._accounts
-        if hmac.compare_digest(text.encode(errors="replace"), self._token):
-            return None if accounts is not None and accounts.is_token_disabled else OWNER
-        return None if accounts is None else accounts.user_of(text)
+        return self._logins.user_of(text)
 
     def is_known(self, headers: Headers) -> bool:
         """Return whether a request has a token or belongs to a session of the application that checks itself."""
@@ -178,8 +161,7 @@ class TokenAuth:
 
     async def delay_failure(self, address: str) -> None:
         """Note a failed login from an address, and return when it may be answered."""
-        if self._accounts is not None:
-            await sleep(self._failed.note(address))
+        await sleep(self._logins.failure_delay(address))
 
     def _caller(self, headers: Headers, scope: Scope) -> Caller:
         """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""

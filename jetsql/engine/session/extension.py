@@ -61,6 +61,8 @@ class EngineCallbacks:
     """Note that a table, a schema or a function was created, renamed or dropped, and by whom."""
     find_state: Callable[..., dict[str, Any]]
     """Return where the state of a job is, see `JobState.java`."""
+    log_in: Callable[..., dict[str, Any]]
+    """Check the name and the token of a client, and return its user and the delay of the answer."""
 
 
 class EngineFunctions:

@@ -96,7 +96,7 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
     getattr(shared, "eventManager_$eq")(servers.ui.HiveThriftServer2EventManager(spark.sparkContext._jsc.sc()))
     logins = java(spark).endpoints.ThriftLogins
     # At each login the server reads Hive's settings again, which only a system property can change.
-    jvm.java.lang.System.setProperty(_THRIFT_LOGIN, logins.expect(plan.token))
+    jvm.java.lang.System.setProperty(_THRIFT_LOGIN, logins.check())
     (scratch / "local").mkdir(parents=True, exist_ok=True)
     server = servers.HiveThriftServer2(spark._jsparkSession)
     try:
@@ -139,6 +139,7 @@ def _thrift_confs(plan: EndpointPlan, scratch: Path) -> dict[str, str]:
         "hive.server2.authentication": "CUSTOM",
         # The engine reads and writes as its own user, not as the user that a client names.
         "hive.server2.enable.doAs": "false",
+        "hive.server2.allow.user.substitution": "false",
         "hive.server2.idle.session.timeout": _millis(plan.idle_seconds),
         "hive.server2.session.check.interval": "60000ms",
         # The operation log would write every statement, with passwords, to files under /tmp.

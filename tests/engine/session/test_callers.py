@@ -15,8 +15,8 @@ from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import Sql
 from tests.engine.session.test_connect_sessions import TOKEN as CONNECT_TOKEN
 from tests.engine.session.test_connect_sessions import opened, value
-from tests.engine.session.test_thrift_sessions import NEVER, thrift
 from tests.faults.source import Source
+from tests.support.servers.thrift_server import NEVER, thrift
 
 pytestmark = pytest.mark.spark
 

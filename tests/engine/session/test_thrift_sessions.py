@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,10 @@ from jetsql.engine.spark.startup import load_kafka_connector
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.conftest import until
 from tests.support.servers.strangers import connect, half_open, is_closed
+from tests.support.servers.thrift_server import NEVER, Endpoint, thrift
 
 pytestmark = pytest.mark.spark
 
-TOKEN = "open sesame"
-NEVER = EndpointSettings(connect=False, thrift=True, login_seconds=3600.0)
 SOON = EndpointSettings(connect=False, thrift=True, login_seconds=0.3)
 
 START, OK = b"\x01", b"\x02"
@@ -30,67 +27,6 @@ BEGINNINGS = [b"", START, PLAIN, HALF_A_MESSAGE]
 ENDLESS = "CACHE TABLE endless AS SELECT sum(id % 7) FROM range(0, 1000000000000, 1, 1)"
 UNREAD = "SELECT id, repeat('x', 1000) FROM range(20000)"
 LARGEST = 100 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    jvm: Any
-    port: int
-
-    def client(self) -> Client:
-        return Client(self.jvm, self.port)
-
-
-class Client:
-    """A session of Hive's own client library."""
-
-    def __init__(self, jvm: Any, port: int) -> None:
-        self._rpc = jvm.org.apache.hive.service.rpc.thrift
-        socket = jvm.org.apache.thrift.transport.TSocket("127.0.0.1", port, 60_000)
-        plain = jvm.org.apache.hive.service.auth.PlainSaslHelper
-        self._transport = plain.getPlainTransport("me", TOKEN, socket)
-        self._transport.open()
-        protocol = jvm.org.apache.thrift.protocol.TBinaryProtocol(self._transport)
-        self.calls = getattr(self._rpc, "TCLIService$Client")(protocol)
-        self.session = self.open(jvm.java.util.HashMap()).getSessionHandle()
-
-    def open(self, settings: Any) -> Any:
-        """Open a session and return the response. settings: a map of Java."""
-        request = self._rpc.TOpenSessionReq()
-        request.setConfiguration(settings)
-        return self.calls.OpenSession(request)
-
-    def execute(self, text: str, session: Any = None, background: bool = False) -> Any:
-        """Return the response, with the operation's handle or what went wrong."""
-        request = self._rpc.TExecuteStatementReq(session or self.session, text)
-        request.setRunAsync(background)
-        return self.calls.ExecuteStatement(request)
-
-    def value(self, text: str) -> str:
-        """Return the only value of the only row, a text."""
-        first = self._rpc.TFetchOrientation.FETCH_NEXT
-        request = self._rpc.TFetchResultsReq(self.execute(text).getOperationHandle(), first, 10)
-        [column] = self.calls.FetchResults(request).getResults().getColumns()
-        [value] = column.getStringVal().getValues()
-        return str(value)
-
-    def state(self, operation: Any) -> str:
-        return str(self.calls.GetOperationStatus(self._rpc.TGetOperationStatusReq(operation)).getOperationState())
-
-    def cancel(self, operation: Any) -> str:
-        return str(self.calls.CancelOperation(self._rpc.TCancelOperationReq(operation)).getStatus().getStatusCode())
-
-    def close_session(self, session: Any) -> str:
-        return str(self.calls.CloseSession(self._rpc.TCloseSessionReq(session)).getStatus().getStatusCode())
-
-    def close(self) -> None:
-        self._transport.close()
-
-
-@contextmanager
-def thrift(engine: EngineInstance, settings: EndpointSettings) -> Iterator[Endpoint]:
-    with engine.open_endpoints(settings, TOKEN) as addresses:
-        yield Endpoint(engine.spark.sparkContext._jvm, int(addresses.thrift.rpartition(":")[2]))
 
 
 def is_answered(endpoint: Endpoint) -> bool:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from threading import Event
+
 from jetsql.home.token_form import proof_key, secret_digest, token_id
 from jetsql.jobs.access.access_records import UserToken
 from jetsql.jobs.access.failed_logins import FailedLogins
+from jetsql.jobs.access.logins import REFUSED, Logins
 from jetsql.jobs.access.user_tokens import is_token, make_token
+from jetsql.request import OWNER
 
 
 def test_token_is_recognized_by_its_hash() -> None:
@@ -39,6 +44,56 @@ def test_other_texts_are_no_token() -> None:
 
 def test_tokens_differ() -> None:
     assert len({make_token().text for _ in range(100)}) == 100
+
+
+@dataclass
+class Users:
+    """Users with the token `ann's` of ann."""
+
+    has_users: bool = True
+    is_token_disabled: bool = False
+    noted: Event = field(default_factory=Event)
+
+    def user_of(self, text: str) -> str | None:
+        return "ann" if text == "ann's" else None
+
+    def is_note_due(self, text: str) -> bool:
+        return text == "ann's"
+
+    def note_use(self, text: str) -> None:
+        self.noted.set()
+
+
+def test_login_has_the_name_of_the_user_of_the_token() -> None:
+    logins = Logins("home's", Users())
+    assert logins.named_user_of("ann", "ann's") == logins.named_user_of("Ann", "ann's") == "ann"
+    assert [logins.named_user_of(name, "home's") for name in ("owner", "engine", "ann", "")] == [
+        OWNER,
+        OWNER,
+        None,
+        None,
+    ]
+    assert [logins.named_user_of(name, "ann's") for name in ("owner", "engine", "bob", "")] == [None] * 4
+    assert logins.named_user_of("ann", "") is None and logins.named_user_of("owner", "other") is None
+
+
+def test_any_name_fits_without_users() -> None:
+    for logins in (Logins("home's", Users(has_users=False)), Logins("home's", None)):
+        assert logins.named_user_of("me", "home's") == logins.named_user_of("", "home's") == OWNER
+        assert logins.named_user_of("me", "other") is None
+
+
+def test_disabled_token_of_the_home_is_refused() -> None:
+    assert Logins("home's", Users(is_token_disabled=True)).named_user_of("owner", "home's") is None
+
+
+def test_login_is_noted_and_a_failed_one_delayed() -> None:
+    users = Users()
+    logins = Logins("home's", users)
+    assert logins.log_in("ann", "ann's", "10.0.0.1") == {"user": "ann", "delay": 0.0}
+    assert users.noted.wait(30)
+    answers = [logins.log_in("bob", "ann's", "10.0.0.1") for _ in range(21)]
+    assert answers[:20] == [REFUSED] * 20 and answers[20] == {"user": "", "delay": 1.0}
 
 
 def test_failed_logins_are_answered_slowly_after_twenty_in_a_minute() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -60,8 +60,9 @@ GRANT USAGE ON FUNCTION s.leaked_rows TO ann
 class Restricted:
     """The session of ann, and what shows whether a statement had an effect outside of it."""
 
-    def __init__(self, engine: EngineInstance, folder: Path) -> None:
+    def __init__(self, engine: EngineInstance, folder: Path, tokens: Mapping[str, str]) -> None:
         self.engine = engine
+        self.tokens = tokens  # of the users
         self.folder = folder  # for files that a statement could read or write
         self.spark = self.session("ann")
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -89,9 +90,13 @@ class Restricted:
 
     def run(self, text: str, session: SparkSession | None = None) -> list[tuple[Any, ...]]:
         """Run a statement as ann and return its rows."""
+        return [tuple(row) for row in (session or self.spark).sql(self.filled(text)).collect()]
+
+    def filled(self, text: str) -> str:
+        """Return a statement with the places of files and of the server."""
         for name, place in self.places.items():
             text = text.replace("{" + name + "}", place)
-        return [tuple(row) for row in (session or self.spark).sql(text).collect()]
+        return text
 
     def effects(self) -> list[str]:
         """Return what statements have changed outside of Spark since the last call: files, calls, connections."""
@@ -120,7 +125,8 @@ def restricted(engine: EngineInstance, folder: Path) -> Iterator[Restricted]:
     """Create the tables and the users, and yield a session of ann. At the end, the home has no users."""
     for statement in _HOME.strip().split(";\n"):
         engine.spark.sql(statement)
-    session = Restricted(engine, folder)
+    tokens = {user: str(engine.spark.sql(f"CREATE TOKEN FOR {user}").collect()[0]["token"]) for user in ("ann", "bob")}
+    session = Restricted(engine, folder, tokens)
     try:
         yield session
     finally:

@@ -36,7 +36,12 @@ public enum EngineCallback {
   /** {"schema", "name", "if_exists"}: null. */
   DROP_FUNCTION,
   /** {"job": a name or an id}: {"job", "path", "batch", "confs"}. */
-  FIND_STATE;
+  FIND_STATE,
+  /**
+   * {"name", "token", "address"} of a client: {"user": "" if it is refused, "delay": the seconds
+   * before the answer}.
+   */
+  LOG_IN;
 
   private static final AtomicLong lastNumber = new AtomicLong();
   private static volatile EngineFunctions engine;

@@ -7,7 +7,6 @@ import java.lang.reflect.Field;
 import java.util.Map;
 import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hive.service.ServiceException;
-import org.apache.hive.service.auth.TSetIpAddressProcessor;
 import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.HiveSQLException;
 import org.apache.hive.service.cli.SessionHandle;
@@ -15,7 +14,6 @@ import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
 import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
 import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.hive.thriftserver.server.SparkSQLOperationManager;
 import org.apache.thrift.TConfiguration;
 import org.apache.thrift.TException;
 import org.apache.thrift.server.TServer;
@@ -25,7 +23,10 @@ import org.apache.thrift.transport.TTransport;
 import org.apache.thrift.transport.TTransportException;
 import org.apache.thrift.transport.TTransportFactory;
 
-/** Spark's Thrift service with limits on connections that have not logged in. */
+/**
+ * Spark's Thrift service with limits on connections that have not logged in, whose sessions belong
+ * to the users who have.
+ */
 final class LimitedThriftService extends ThriftBinaryCLIService {
   /**
    * The limit of a login message in bytes: a user name and a token. libthrift allocates the size
@@ -34,7 +35,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   private static final int LOGIN_BYTES = 65536;
 
   /** The setting of a new session with its current schema. */
-  private static final String DATABASE = "use:database";
+  static final String DATABASE = "use:database";
 
   private final PendingLogins<TSocket> pending;
 
@@ -54,6 +55,8 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
       var logins = new Logins((TTransportFactory) input.get(server), pending);
       input.set(server, logins);
       Reflection.field(TServer.class, "outputTransportFactory_").set(server, logins);
+      Reflection.field(TServer.class, "processorFactory_")
+          .set(server, ThriftCalls.processors(this, cliService));
     } catch (Exception e) {
       throw new ServiceException("Error initializing the limits of logins", e);
     }
@@ -74,11 +77,13 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     if (!response.isSetSessionHandle()) return response;
     var handle =
         new SessionHandle(response.getSessionHandle(), response.getServerProtocolVersion());
-    Callers.put(session(handle), "thrift", TSetIpAddressProcessor.getUserIpAddress());
-    Principals.set(session(handle), Principals.OWNER);
+    var client = ThriftClient.current();
+    var session = ThriftCalls.session(cliService, handle);
+    Principals.set(session, client.user());
+    Callers.put(session, "thrift", client.address());
     if (database == null) return response;
     try {
-      use(handle, database);
+      use(session, database);
       return response;
     } catch (Exception e) { // a Scala method declares no checked exception
       return refused(response, handle, e);
@@ -87,17 +92,13 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
 
   /**
    * Sets the current schema of a new session. Spark does this in the class loader of Hive's
-   * session, which does not have the catalogues of table formats.
+   * session, which does not have the catalogues of table formats. Drivers name the schema in which
+   * each session begins, also for a user without a right on it.
    */
-  private void use(SessionHandle handle, String database) {
+  private static void use(SparkSession session, String database) {
     Thread.currentThread().setContextClassLoader(LimitedThriftService.class.getClassLoader());
-    session(handle).sql("USE " + database);
-  }
-
-  private SparkSession session(SessionHandle handle) {
-    var operations =
-        (SparkSQLOperationManager) cliService.getSessionManager().getOperationManager();
-    return (SparkSession) operations.sessionToContexts().get(handle);
+    if (!database.equals(session.sessionState().catalog().getCurrentDatabase()))
+      session.sql("USE " + database);
   }
 
   private TOpenSessionResp refused(
@@ -167,6 +168,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
       // A session leaves its class loader, which Spark closes, to the thread that served it. Hive
       // looks up the class that checks tokens with the loader of the thread.
       Thread.currentThread().setContextClassLoader(LimitedThriftService.class.getClassLoader());
+      ThriftClient.begin((TSocket) socket);
       try {
         loggedIn =
             sasl.getTransport(

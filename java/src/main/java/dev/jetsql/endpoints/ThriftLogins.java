@@ -18,9 +18,8 @@ import org.apache.hive.service.cli.CLIService;
 public final class ThriftLogins {
   private ThriftLogins() {}
 
-  /** Sets the token that logins need, and returns the name of the class that checks it. */
-  public static String expect(String token) {
-    TokenLogin.expect(token);
+  /** Prepares the check of logins, and returns the name of its class. */
+  public static String check() {
     preferHive();
     return TokenLogin.class.getName();
   }

@@ -60,6 +60,11 @@ public final class Rights {
     return current;
   }
 
+  /** Returns whether a user exists and is not disabled. */
+  public boolean isUser(String user) {
+    return Principals.isBuiltIn(user) || users.containsKey(user);
+  }
+
   /** Returns whether a user may do everything. */
   public boolean isAdmin(String user) {
     if (Principals.isBuiltIn(user)) return true;

@@ -8,6 +8,7 @@ import dev.jetsql.common.Principals;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
+import dev.jetsql.rights.UserSettings;
 import dev.jetsql.versions.SparkCalls;
 import java.util.List;
 import java.util.Locale;
@@ -59,9 +60,6 @@ import scala.collection.immutable.Seq;
  * without asking the catalogue. So the error is the same whether it exists or not.
  */
 public final class StatementGate extends Rule<LogicalPlan> {
-  private static final Set<String> SETTINGS =
-      Set.of(
-          "spark.sql.session.timezone", "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions");
   private static final Set<String> PROVIDERS = Set.of("parquet", "json", "csv", "orc");
   private static final Set<List<String>> BUILT_IN =
       Set.of(List.of(), List.of("builtin"), List.of("system", "builtin"));
@@ -310,9 +308,8 @@ public final class StatementGate extends Rule<LogicalPlan> {
       if (set.kv().isEmpty())
         throw Refusals.onlyAdmin(set.origin(), "SET without a name", "it lists all settings");
       var name = set.kv().get()._1();
-      if (!SETTINGS.contains(name.toLowerCase(Locale.ROOT)))
-        throw Refusals.onlyAdmin(
-            set.origin(), "the setting " + name, "users set only " + String.join(", ", SETTINGS));
+      var refusal = UserSettings.refusal(name);
+      if (refusal != null) throw Refusals.notAllowed(set.origin(), refusal);
     }
 
     private void spec(UnresolvedTableSpec spec) {

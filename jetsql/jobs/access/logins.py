@@ -1,0 +1,78 @@
+"""Logins at the endpoints of an engine: the user of a token, and when a failed login is answered."""
+
+from __future__ import annotations
+
+import hmac
+from threading import Thread
+from typing import Any, Final, Protocol
+
+from jetsql.jobs.access.failed_logins import FailedLogins
+from jetsql.jobs.model.job import name_key
+from jetsql.request import OWNER
+
+_OLD_OWNER: Final = "engine"
+"""The name of the built-in user in the profiles of older clients."""
+
+REFUSED: Final[dict[str, Any]] = {"user": "", "delay": 0.0}
+"""The answer to a login that is refused."""
+
+
+class TokenUsers(Protocol):
+    """The users of an engine, with their tokens."""
+
+    @property
+    def has_users(self) -> bool:
+        """Return whether there are users other than the built-in one."""
+
+    @property
+    def is_token_disabled(self) -> bool:
+        """Return whether the engine's own token is refused."""
+
+    def user_of(self, text: str) -> str | None:
+        """Return the user with a token; None for a text that is no valid token."""
+
+    def is_note_due(self, text: str) -> bool:
+        """Return whether `note_use` would store the use of a token. It does not wait for the store."""
+
+    def note_use(self, text: str) -> None:
+        """Note that a token was used."""
+
+
+class Logins:
+    """The check of tokens.
+
+    token: the engine's own, of the built-in user. users: None if there are none but the built-in one.
+    """
+
+    def __init__(self, token: str, users: TokenUsers | None) -> None:
+        self._token = token.encode()
+        self._users = users
+        self._failed = FailedLogins()
+
+    def user_of(self, text: str) -> str | None:
+        """Return the user with a token; None for a text that is no valid token, whatever the reason."""
+        users = self._users
+        if hmac.compare_digest(text.encode(errors="replace"), self._token):
+            return None if users is not None and users.is_token_disabled else OWNER
+        return None if users is None else users.user_of(text)
+
+    def named_user_of(self, name: str, text: str) -> str | None:
+        """Return the user with a token; None if the client names another user. Any name fits if there are no users."""
+        user = self.user_of(text)
+        if user is None or self._users is None or not self._users.has_users:
+            return user
+        names = (OWNER, _OLD_OWNER) if user == OWNER else (user,)
+        return user if name_key(name) in names else None
+
+    def log_in(self, name: str, token: str, address: str) -> dict[str, Any]:
+        """Check the name and the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
+        user, users = self.named_user_of(name, token), self._users
+        if user is None:
+            return REFUSED | {"delay": self.failure_delay(address)}
+        if users is not None and users.is_note_due(token):
+            Thread(target=users.note_use, args=(token,), daemon=True).start()  # the login does not wait for the store
+        return {"user": user, "delay": 0.0}
+
+    def failure_delay(self, address: str) -> float:
+        """Note a failed login from an address, and return the seconds before it is answered."""
+        return 0.0 if self._users is None else self._failed.note(address)
