@@ -31,6 +31,14 @@ def test_every_class_of_an_older_spark_is_listed(spark: str, name: str) -> None:
     assert rights_lists.unlisted(name, classes) == []
 
 
+@pytest.mark.parametrize("name", list(rights_lists.ROOTS))
+def test_every_class_of_a_table_format_is_listed(name: str) -> None:
+    classes = rights_lists.format_classes()
+    if not list(classes.names()):
+        pytest.skip("neither Delta nor Iceberg was downloaded")
+    assert rights_lists.unlisted(name, classes) == []
+
+
 def test_new_class_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     known = rights_lists.listed("plans.txt")
     removed = "org.apache.spark.sql.catalyst.plans.logical.Filter"

@@ -10,6 +10,7 @@ lists these classes, and the names in the lists that no supported Spark has.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -27,6 +28,7 @@ ROOTS: Final = {
     "expressions.txt": "org/apache/spark/sql/catalyst/expressions/Expression",
 }
 """The class that all classes of a list extend."""
+_FORMAT: Final = re.compile(r"(delta-spark|iceberg-spark)[^/]*\.jar$")
 _PACKAGES: Final = ("org/apache/spark/", "org/apache/iceberg/", "io/delta/", "dev/jetsql/")
 
 
@@ -77,6 +79,14 @@ def older_classes(spark: str) -> Jars:
     return Jars(_with_plans(jars(spark)))
 
 
+@cache
+def format_classes() -> Jars:
+    """Return the classes of Delta and Iceberg that an engine has downloaded on this machine, and those of Spark."""
+    caches = sorted(each for cache in Path.home().glob(".ivy2*") for each in cache.rglob("*.jar"))
+    formats = [each for each in caches if _FORMAT.search(each.name)]
+    return Jars([*_with_plans(Path(spark_jars()).parent.glob("*.jar")), *formats] if formats else [])
+
+
 def unlisted(name: str, classes: Jars) -> list[str]:
     """Return the classes that are in no section of a list."""
     known = listed(name)
@@ -87,7 +97,7 @@ def main() -> None:
     """Write what is missing; end with an error if there is something."""
     found = False
     for name in ROOTS:
-        for classes in [newest_classes(), *map(older_classes, OLDER)]:
+        for classes in [newest_classes(), *map(older_classes, OLDER), format_classes()]:
             for each in unlisted(name, classes):
                 found = True
                 sys.stdout.write(f"{name} lacks {each}\n")

@@ -50,7 +50,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
     var check = new Check(rights, user, true);
     check.visit(plan);
     if (check.readsViewOfOther) hideBodies(plan);
-    return CheckedExplain.checked(VisibleRows.only(rights, user, plan));
+    return CheckedExplain.checked(VisibleRows.only(session, rights, user, plan));
   }
 
   /**

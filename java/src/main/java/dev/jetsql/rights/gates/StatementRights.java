@@ -63,7 +63,6 @@ final class StatementRights {
   /** The statements that show the text of a view, which names the tables that it reads. */
   private static final Set<String> SHOW_TEXT =
       Set.of(
-          "DescribeRelationJsonCommand",
           "ShowCreateTable",
           "ShowCreateTableCommand",
           "ShowTableProperties",

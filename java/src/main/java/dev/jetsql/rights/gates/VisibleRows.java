@@ -3,18 +3,23 @@ package dev.jetsql.rights.gates;
 import dev.jetsql.catalog.Tables;
 import dev.jetsql.common.LeafCommand;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.functions.ListPythonFunctions;
+import dev.jetsql.plans.Plans;
+import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTables;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.DescribeRelationJsonCommand;
 import org.apache.spark.sql.execution.command.DescribeTableCommand;
 import org.apache.spark.sql.execution.command.RunnableCommand;
+import org.apache.spark.sql.execution.command.ShowFunctionsCommand;
 import org.apache.spark.sql.execution.command.ShowNamespacesCommand;
 import org.apache.spark.sql.execution.command.ShowTablesCommand;
 import org.apache.spark.sql.execution.command.ShowViewsCommand;
@@ -22,22 +27,9 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/**
- * A statement that lists tables, views or schemas, of which the user sees only some, or the
- * properties of a table.
- */
+/** A statement that lists tables, views, schemas or functions, of which the user sees only some. */
 public final class VisibleRows extends LeafCommand {
   private static final long serialVersionUID = 1L;
-
-  /** The rows of DESCRIBE EXTENDED that show what a view reads, or where files are. */
-  private static final Set<String> HIDDEN_ROWS =
-      Set.of(
-          "Location",
-          "Storage Properties",
-          "Table Properties",
-          "View Original Text",
-          "View Query Output Columns",
-          "View Text");
 
   private final transient RunnableCommand list;
   private final transient Rights rights;
@@ -52,15 +44,27 @@ public final class VisibleRows extends LeafCommand {
   }
 
   /** Returns a plan with its list replaced, if it is one. */
-  static LogicalPlan only(Rights rights, String user, LogicalPlan plan) {
+  static LogicalPlan only(SparkSession session, Rights rights, String user, LogicalPlan plan) {
     if (plan instanceof DescribeTableCommand describe && describe.isExtended())
-      return new VisibleRows(describe, rights, user);
-    if (plan instanceof ShowTables show) return only(rights, user, command(show));
+      return owns(rights, user, RelationNames.of(session, describe.table()))
+          ? plan
+          : new VisibleDescription(describe, false);
+    if (plan instanceof DescribeRelationJsonCommand describe)
+      return owns(rights, user, RelationNames.named(describe.child()))
+          ? plan
+          : new VisibleDescription(describe, true);
+    if (plan instanceof ShowTables show) return only(session, rights, user, command(show));
     return plan instanceof ShowTablesCommand
             || plan instanceof ShowViewsCommand
             || plan instanceof ShowNamespacesCommand
+            || plan instanceof ShowFunctionsCommand
+            || plan instanceof ListPythonFunctions
         ? new VisibleRows((RunnableCommand) plan, rights, user)
         : plan;
+  }
+
+  private static boolean owns(Rights rights, String user, List<String> name) {
+    return name != null && rights.allows(user, Right.OWNER, name);
   }
 
   /** Returns the command for the tables of a schema in Spark's catalogue. */
@@ -84,19 +88,34 @@ public final class VisibleRows extends LeafCommand {
   }
 
   @Override
-  public Seq<Row> run(SparkSession session) {
+  public Seq<Row> run(org.apache.spark.sql.SparkSession session) {
     var visible = new ArrayList<Row>();
     for (var row : CollectionConverters.asJava(list.run(session)))
-      if (isVisible(row)) visible.add(row);
+      if (isVisible((SparkSession) session, row)) visible.add(row);
     return Sequences.of(visible);
   }
 
-  /** Returns whether the user sees what a row names: a schema, or a schema, a name and a flag. */
-  private boolean isVisible(Row row) {
-    if (list instanceof DescribeTableCommand) return !HIDDEN_ROWS.contains(row.getString(0));
+  /**
+   * Returns whether the user sees what a row names: a schema, a function, or a schema, a name and a
+   * flag.
+   */
+  private boolean isVisible(SparkSession session, Row row) {
     if (list instanceof ShowNamespacesCommand)
       return rights.seesSchema(user, List.of(Tables.CATALOG, row.getString(0)));
+    if (list instanceof ShowFunctionsCommand || list instanceof ListPythonFunctions)
+      return isVisibleFunction(session, row.getString(0));
     return row.getBoolean(2)
         || rights.sees(user, List.of(Tables.CATALOG, row.getString(0), row.getString(1)));
+  }
+
+  /** Returns whether a user sees a function: those of Spark have names without a schema. */
+  private boolean isVisibleFunction(SparkSession session, String name) {
+    if (!name.contains(".")) return true;
+    try {
+      var parts = Plans.list(session.sessionState().sqlParser().parseMultipartIdentifier(name));
+      return parts.size() > 1 && rights.allowsFunction(user, parts);
+    } catch (ParseException e) {
+      return false;
+    }
   }
 }
