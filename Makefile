@@ -11,6 +11,8 @@ FAST := -m "not spark and not browser and not slow" -n 3 --dist worksteal
 # Two modules in parallel, each with an engine of its own that the next modules share.
 SPARK := -m "(spark or browser) and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 SLOW := -m slow -n 0 --durations=20
+# An hour of random statements of a user without rights; it reports how many there were.
+WALK := tests/engine/session/test_rights_walk.py
 
 .PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks console bench faults release clean environment
 
@@ -88,6 +90,7 @@ test:
 test-all: test
 	@JETSQL_HYPOTHESIS=search JETSQL_OPENAPI_EXAMPLES=300 $(PYTHON) -m pytest $(FAST)
 	@$(PYTHON) -m pytest $(SLOW)
+	@JETSQL_RIGHTS_SECONDS=3600 $(PYTHON) -m pytest $(SLOW) -o log_cli=true -o log_cli_level=INFO $(WALK)
 	@$(PYTHON) -m tools.mutation
 	@$(MAKE) --no-print-directory test-clients
 	@$(MAKE) --no-print-directory test-sparks

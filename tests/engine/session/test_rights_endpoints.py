@@ -1,0 +1,123 @@
+"""A user without rights reaches nothing through the endpoints either: the table of `test_rights.py`, once each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from jetsql.client.engine_client import EngineClient
+from jetsql.embedded.engine_instance import EngineInstance
+from jetsql.errors import ReportedError
+from tests.support.rights.escape_list import ALLOWED, ESCAPES
+from tests.support.rights.restricted_session import HIDDEN, Restricted
+from tests.support.servers.http_server import run_server
+from tests.support.servers.thrift_server import NEVER, thrift
+
+pytestmark = pytest.mark.spark
+
+_SAME_WORDS = (
+    "SELECT * FROM hr.{}",
+    "INSERT INTO hr.{} VALUES (1, 'x')",
+    "DESCRIBE hr.{}",
+    "DROP TABLE hr.{}",
+    "SHOW COLUMNS IN hr.{}",
+    "SHOW CREATE TABLE hr.{}",
+    "ALTER TABLE hr.{} OWNER TO ann",
+    "GRANT SELECT ON TABLE hr.{} TO bob",
+    "SELECT * FROM s.{}",
+)
+
+
+@dataclass(frozen=True)
+class Login:
+    """An endpoint at which ann has logged in."""
+
+    run: Callable[[str], tuple[str, str]]
+    """Run a statement, and return the condition of its error and its whole text, or the text of the rows."""
+
+
+@pytest.fixture(scope="module", params=["HTTP", "Thrift"])
+def login(request: pytest.FixtureRequest, engine: EngineInstance, ann: Restricted) -> Iterator[Login]:
+    if request.param == "HTTP":
+        with run_server(engine) as server, closing(EngineClient(server.url, ann.tokens["ann"])) as client:
+            yield Login(lambda text: _over_http(client, ann.filled(text)))
+        return
+    with thrift(engine, NEVER) as endpoint, closing(endpoint.client("ann", ann.tokens["ann"])) as client:
+        yield Login(lambda text: _condition_and_text(*client.outcome(ann.filled(text))))
+
+
+def _over_http(client: EngineClient, text: str) -> tuple[str, str]:
+    try:
+        return "", repr(list(client.run(text).rows))
+    except ReportedError as error:
+        return error.report.condition or "failed", str(error)
+
+
+def _condition_and_text(is_error: bool, text: str) -> tuple[str, str]:
+    found = re.search(r"\[([A-Z_.0-9]+)\]", text)
+    return ("", text) if not is_error else (found[1] if found else "failed", text)
+
+
+@pytest.mark.parametrize("group", ESCAPES)
+def test_statement_reaches_nothing(login: Login, ann: Restricted, group: str) -> None:
+    for statements in ESCAPES[group]:
+        written_by_ann = " ".join(statements)
+        condition = ""
+        for statement in statements:
+            condition, text = login.run(statement)
+            assert not [word for word in HIDDEN if word in text and word not in written_by_ann], (statements, text)
+        assert condition, statements
+        assert ann.effects() == [], statements
+
+
+def test_statement_within_the_rights_runs(login: Login, ann: Restricted) -> None:
+    for statements in ALLOWED:
+        for statement in statements:
+            condition, text = login.run(statement)
+            assert not condition, (statement, text)
+            assert not [word for word in (*HIDDEN, "hr.db") if word in text]
+    assert ann.effects() == []
+    for created in ("TABLE own.a2", "TABLE own.a3", "VIEW own.a4"):
+        ann.run_as_owner(f"DROP {created}")
+
+
+@pytest.mark.parametrize("statement", _SAME_WORDS)
+def test_hidden_table_has_the_error_of_a_missing_one(login: Login, statement: str) -> None:
+    for hidden, missing in (("pay", "gap"), ("hidden", "gapped")):  # of the same length, for positions
+        answers = [login.run(statement.format(name)) for name in (hidden, missing)]
+        assert answers[0][0] == answers[1][0] != ""
+        assert answers[0][1].replace(hidden, "NAME") == answers[1][1].replace(missing, "NAME")
+
+
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize(
+    "statement, parameters",
+    [
+        ("SELECT * FROM IDENTIFIER(:name)", {"name": "hr.pay"}),
+        ("SELECT * FROM IDENTIFIER(?)", ["hr.pay"]),
+        ("SELECT IDENTIFIER(:name)('java.lang.System', 'setProperty', 'jetsql.canary', 'x')", {"name": "reflect"}),
+        ("EXECUTE IMMEDIATE :text", {"text": "SELECT * FROM hr.pay"}),
+        ("SELECT * FROM STREAM hr.pay", None),
+        ("SELECT * FROM STREAM IDENTIFIER(:name)", {"name": "hr.pay"}),
+    ],
+)
+def test_parameters_and_live_results_reach_nothing(
+    engine: EngineInstance, ann: Restricted, statement: str, parameters: Any, live: bool
+) -> None:
+    with run_server(engine) as server, closing(EngineClient(server.url, ann.tokens["ann"])) as client:
+        with pytest.raises(ReportedError) as caught:
+            rows = client.run(statement, parameters, live=live)
+            list(rows.rows if rows.live is None else rows.batches)
+        assert not [word for word in HIDDEN if word in str(caught.value)]
+    assert ann.effects() == []
+
+
+def test_rows_as_arrow_are_checked(engine: EngineInstance, ann: Restricted) -> None:
+    with run_server(engine) as server, closing(EngineClient(server.url, ann.tokens["ann"])) as client:
+        with pytest.raises(ReportedError, match="TABLE_OR_VIEW_NOT_FOUND"):
+            client.run_arrow("SELECT * FROM hr.pay").read()
