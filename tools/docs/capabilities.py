@@ -216,10 +216,10 @@ LIMITS: Final = (
     ),
     Limit(
         "Users",
-        "Only users with `ADMIN` can run queries and create jobs. Others see and operate the jobs of their rights.",
+        "Only users with `ADMIN` can create jobs. Others run queries, and operate jobs, by their rights.",
         "reference/security.md#users-and-rights",
         "docs/reference/security.md",
-        "Spark does not check rights yet",
+        "only users with `ADMIN` can create or explain jobs",
     ),
     Limit(
         "Real time",
