@@ -18,7 +18,6 @@ import click
 from jetsql.cli.apply_command import apply
 from jetsql.cli.archive_command import archive_classes
 from jetsql.cli.cluster_commands import join, master
-from jetsql.cli.console_command import console
 from jetsql.cli.engine_commands import serve, start, status, stop
 from jetsql.cli.flags import (
     FORMAT_OPTION,
@@ -42,6 +41,7 @@ from jetsql.cli.job_commands import (
     suspend,
 )
 from jetsql.cli.log_command import logs
+from jetsql.cli.login_commands import console, login, logout
 from jetsql.cli.needs_engine import needs_engine
 from jetsql.cli.open_shell import open_shell
 from jetsql.cli.run_scripts import execute
@@ -217,7 +217,7 @@ for command in (
     *(sql, run, apply, test_files, lint, format_files, convert, lsp),
     *(list_jobs, submit, suspend, resume, restart, cancel),
     *(save_snapshot, list_snapshots, delete_snapshot, describe),
-    *(start, stop, status, console, serve, logs, check, store, backup, restore),
+    *(start, stop, status, console, login, logout, serve, logs, check, store, backup, restore),
     *(master, join, archive_classes),
 ):
     cli.add_command(command)

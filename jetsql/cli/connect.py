@@ -51,13 +51,13 @@ def connect(
     """
     from jetsql.client.engine_client import EngineClient
     from jetsql.client.http_client import HttpClient
+    from jetsql.client.saved_logins import saved_token
     from jetsql.client.server_trust import ServerTrust
 
     url = remote_url(flags)
     if url is not None:
-        return EngineClient(
-            url, os.environ.get("JETSQL_TOKEN", ""), with_traces=flags.show_traces, sessionless=sessionless
-        )
+        token = os.environ.get("JETSQL_TOKEN") or saved_token(url)
+        return EngineClient(url, token, with_traces=flags.show_traces, sessionless=sessionless)
     engine = ensure_engine(settings, flags, console, keep_connection=True, only_existing_home=only_existing_home)
     note = engine.note
     client = engine.client or HttpClient(note.url, note.token, trust=ServerTrust(note=note))

@@ -163,7 +163,7 @@ NO_START_OPTION = click.option("--no-start", is_flag=True, help="Do not start an
 URL_OPTION = click.option(
     "--url",
     metavar="URL",
-    help="The URL of an engine on another machine, instead of a home [JETSQL_URL]. Set its token in JETSQL_TOKEN.",
+    help="The URL of an engine on another machine, instead of a home [JETSQL_URL]. Save its token with `jetsql login`.",
 )
 TRACES_OPTION = click.option("-v", "--verbose", "show_traces", is_flag=True, help="Show stack traces of errors.")
 VARIABLES_OPTION = click.option(

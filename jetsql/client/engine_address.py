@@ -41,7 +41,7 @@ class EngineAddress:
         Raises EngineError ENGINE_NOT_REACHABLE, ENGINE_NOT_STARTED, HOME_IN_USE.
         """
         if self.url is not None:
-            return self.url, self.token, ServerTrust(self.ca_file)
+            return self.url, self.token or _saved_token(self.url), ServerTrust(self.ca_file)
         # A URL does not need these, and a client with a URL may not have their dependencies installed.
         from jetsql.client.find_engine import find_engine, find_or_start_engine, no_engine
         from jetsql.settings.engine_settings import load
@@ -51,6 +51,12 @@ class EngineAddress:
         if engine is None:
             raise no_engine(settings.home)
         return engine.note.url, engine.note.token, ServerTrust(self.ca_file, engine.note)
+
+
+def _saved_token(url: str) -> str:
+    from jetsql.client.saved_logins import saved_token
+
+    return saved_token(url)
 
 
 def parse_address(

@@ -47,7 +47,7 @@ from jetsql.backup.backup_manifest import BackupManifest, summary
 from jetsql.errors import ErrorReport, JetSQLError, StatementError, check_text
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.statements.metrics_sample import JobSample
-from jetsql.request import Cancellation, cancellable
+from jetsql.request import Cancellation, cancellable, current
 from jetsql.server import wire
 from jetsql.server.auth import TokenAuth
 from jetsql.server.client_sessions import ClientSessions, SessionFactory
@@ -237,6 +237,7 @@ class HttpServer:
 
     async def _about(self, http: Request) -> Response:
         about = await self.on_thread(self._engine.about)
+        about = {**about, "user": current().caller.user}
         return JSONResponse({**about, "sessions": len(self.sessions), "statements": len(self.running)})
 
     async def _metrics(self, http: Request) -> Response:

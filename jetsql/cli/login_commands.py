@@ -1,13 +1,14 @@
-"""Open the web console in a browser: `jetsql console`."""
+"""Log in to an engine: its web console in a browser, and one on another machine."""
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from jetsql.cli.connect import connect
+from jetsql.cli.connect import connect, remote_url
 from jetsql.cli.flags import START_OPTIONS, URL_OPTION, ExitCode, add_options, load_settings, parse_flags
 
 if TYPE_CHECKING:
@@ -87,3 +88,75 @@ def _write_link(url: str) -> str:
     private_folder(file.parent)
     write_private(file, _PAGE.format(url=escape(url)))
     return file.as_uri()
+
+
+@click.command()
+@URL_OPTION
+@click.pass_context
+def login(context: click.Context, /, **params: Any) -> None:
+    """Save the token for an engine on another machine.
+
+    The command asks for the token, or reads it from standard input, and saves it when the engine accepts it: in
+    logins.json next to config.toml, which only you can read. Commands, Python and SQLAlchemy with the URL of the engine
+    use it from then on. JETSQL_TOKEN has precedence.
+
+    \b
+    Examples:
+      jetsql login --url https://engine.example.com:8630
+      jetsql --url https://engine.example.com:8630 -e "SHOW JOBS"
+    """
+    from jetsql.client.engine_client import EngineClient
+    from jetsql.client.saved_logins import save_token
+    from jetsql.errors import EngineError, ReportedError
+    from jetsql.output.console import process_console
+
+    url, out = _remote(context, params), process_console()
+    token = _ask_for_token()
+    try:
+        with closing(EngineClient(url, token, sessionless=True)) as engine:
+            user = engine.request("GET", "/v1/engine")["user"]
+        file = save_token(url, token)
+    except (EngineError, ReportedError) as error:
+        out.print_message(str(error))
+        context.exit(ExitCode.NO_ENGINE)
+    out.print_message(f"The token of the user {user} for {url} is saved in {file}.")
+
+
+@click.command()
+@URL_OPTION
+@click.pass_context
+def logout(context: click.Context, /, **params: Any) -> None:
+    """Delete the saved token for an engine on another machine.
+
+    The token itself stays valid. DROP TOKEN ends it.
+
+    \b
+    Examples:
+      jetsql logout --url https://engine.example.com:8630
+    """
+    from jetsql.client.saved_logins import remove_token
+    from jetsql.errors import EngineError
+    from jetsql.output.console import process_console
+
+    url, out = _remote(context, params), process_console()
+    try:
+        is_removed = remove_token(url)
+    except EngineError as error:
+        out.print_message(str(error))
+        context.exit(ExitCode.NO_ENGINE)
+    out.print_message(f"The token for {url} is deleted." if is_removed else f"There was no saved token for {url}.")
+
+
+def _remote(context: click.Context, params: dict[str, Any]) -> str:
+    """Return the URL of the engine. Raises click.UsageError without one."""
+    url = remote_url(parse_flags(context, params))
+    if url is None:
+        raise click.UsageError("Name the engine with --url. An engine of this machine needs no login.", context)
+    return url
+
+
+def _ask_for_token() -> str:
+    """Return the token from the terminal, where it is not shown, or the first line of standard input."""
+    if sys.stdin.isatty():
+        return str(click.prompt("Token", hide_input=True, err=True)).strip()
+    return sys.stdin.readline().strip()
