@@ -73,7 +73,7 @@ def test_error_of_a_hidden_table_is_that_of_spark(ann: Restricted) -> None:
     assert str(hidden.value) == words.replace("gap", "pay")
 
 
-def test_error_of_a_table_function_does_not_name_what_it_reads(ann: Restricted) -> None:
+def test_error_in_a_table_function_names_nothing(ann: Restricted) -> None:
     condition, text = _outcome(ann, "SELECT * FROM s.leaked_rows()")
     assert condition == "JETSQL.NOT_ALLOWED"
     assert "pay" not in text
