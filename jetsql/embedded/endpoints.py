@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from jetsql.engine.spark.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift
+from jetsql.engine.spark.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift, read_certificate
 from jetsql.engine.spark.startup import Session
 from jetsql.errors import EngineError
-from jetsql.settings.engine_settings import EndpointSettings
+from jetsql.server.auth import without_port
+from jetsql.settings.engine_settings import EndpointSettings, is_loopback
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "0.0.0.0", "::")
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
@@ -78,30 +79,48 @@ def check_ports(settings: EndpointSettings) -> None:
 
 
 @contextmanager
-def open_endpoints(spark: Session, home: Path, settings: EndpointSettings, token: str) -> Iterator[Addresses]:
+def open_endpoints(spark: Session, home: Path, settings: EndpointSettings) -> Iterator[Addresses]:
     """Open the endpoints of the settings inside the context. Raises EngineError ENGINE_NOT_STARTED."""
     connect = thrift = ""
     limits = (settings.session_idle_seconds, settings.login_seconds, settings.logins_most)
+    certificate, key = settings.tls_cert, settings.tls_key
     with ExitStack() as stack:
+        tls = None
+        if certificate is not None and key is not None and (settings.connect or settings.thrift):
+            tls = read_certificate(spark, certificate, key)
         if settings.connect:
-            endpoint = open_connect(spark, EndpointPlan(settings.connect_host, settings.connect_port, token, *limits))
+            plan = EndpointPlan(settings.connect_host, settings.connect_port, *limits, tls)
+            endpoint = open_connect(spark, plan)
             stack.callback(endpoint.close)
-            connect = connect_address(settings.connect_host, endpoint.port)
+            connect = connect_address(settings.connect_host, endpoint.port, tls_name(settings, settings.connect_host))
         if settings.thrift:
-            plan = EndpointPlan(settings.thrift_host, settings.thrift_port, token, *limits)
+            plan = EndpointPlan(settings.thrift_host, settings.thrift_port, *limits, tls)
             endpoint = open_thrift(spark, plan, home / "thrift")
             stack.callback(endpoint.close)
-            thrift = thrift_address(settings.thrift_host, endpoint.port)
+            thrift = thrift_address(settings.thrift_host, endpoint.port, tls_name(settings, settings.thrift_host))
         yield Addresses(connect, thrift)
 
 
-def connect_address(host: str, port: int) -> str:
+def tls_name(settings: EndpointSettings, host: str) -> str:
+    """Return the name under which clients check the certificate of an endpoint; empty without TLS."""
+    if not settings.uses_tls:
+        return ""
+    if is_loopback(host) or not settings.http_hosts:
+        return "localhost" if host in _LOOPBACK else url_host(host)
+    return without_port(settings.http_hosts[0])
+
+
+def connect_address(host: str, port: int, tls_name: str = "") -> str:
     """Return the URL of Spark Connect. Its clients send a token without TLS only to the name `localhost`."""
+    if tls_name:
+        return f"sc://{tls_name}:{port}/;use_ssl=true"
     return f"sc://{'localhost' if host in _LOOPBACK else url_host(host)}:{port}"
 
 
-def thrift_address(host: str, port: int) -> str:
+def thrift_address(host: str, port: int, tls_name: str = "") -> str:
     """Return the JDBC URL of the Thrift endpoint."""
+    if tls_name:
+        return f"jdbc:hive2://{tls_name}:{port}/;ssl=true"
     return f"jdbc:hive2://{url_host(host)}:{port}"
 
 

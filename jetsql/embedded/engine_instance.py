@@ -19,6 +19,7 @@ from typing import Any
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.bound_statements import bind, bound_statement
+from jetsql.embedded.connect_logins import log_in_to_connect
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
@@ -140,6 +141,7 @@ class EngineInstance:
             refuse_change=partial(refuse_change, self._manager.registry),
             drop_function=partial(drop_function, self._manager),
             change_object=self.accounts.note_object_change,
+            log_in_to_connect=self._log_in_to_connect,
             find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
             log_in=lambda **login: REFUSED if self._logins is None else self._logins.log_in(**login),
         )
@@ -213,13 +215,18 @@ class EngineInstance:
         Raises EngineError ENGINE_NOT_STARTED.
         """
         self._logins = Logins(token, self.accounts)
-        with open_endpoints(self.spark, self.home, settings, token) as addresses:
+        with open_endpoints(self.spark, self.home, settings) as addresses:
             try:
                 yield addresses
             finally:
                 self._logins = None
                 self._functions.cancel_all()
                 streaming_selects.stop_all(self.spark)
+
+    def _log_in_to_connect(self, token: str, address: str) -> dict[str, Any]:
+        if self._logins is None:
+            raise closed_error()
+        return log_in_to_connect(self._logins, self.accounts, token, address)
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and release the home folder; further calls have no effect."""

@@ -78,7 +78,7 @@ class EndpointSettings:
     tls_cert: Path | None = setting(
         None,
         parse_file,
-        "The certificate of the HTTP endpoint in PEM, followed by those of its authorities. With it, it uses TLS.",
+        "The certificate of all endpoints in PEM, followed by those of its authorities. With it, they use TLS.",
         is_path=True,
     )
     tls_key: Path | None = setting(
@@ -125,15 +125,16 @@ class EndpointSettings:
     @property
     def readable_on_network(self) -> tuple[str, ...]:
         """Return the settings of the endpoints whose traffic others on the network can read, as `NAME = VALUE`."""
-        if self.plain_endpoints:
+        if self.uses_tls or self.plain_endpoints:
             return ()
-        hosts = {} if self.uses_tls else {"http_host": self.http_host}
+        hosts = {"http_host": self.http_host}
         hosts |= {"connect_host": self.connect_host} if self.connect else {}
         hosts |= {"thrift_host": self.thrift_host} if self.thrift else {}
-        return tuple(f"{name} = {host}" for name, host in hosts.items() if not _is_loopback(host))
+        return tuple(f"{name} = {host}" for name, host in hosts.items() if not is_loopback(host))
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine reaches a host."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -11,7 +11,7 @@ import pytest
 from jetsql.cli.connect import start_flags
 from jetsql.cli.flags import Flags, load_settings
 from jetsql.embedded import endpoints
-from jetsql.embedded.endpoints import connect_address, thrift_address
+from jetsql.embedded.endpoints import connect_address, thrift_address, tls_name
 from jetsql.errors import EngineError
 from jetsql.settings.engine_settings import EndpointSettings, load
 from tests.support.golden_reports import raises
@@ -66,6 +66,22 @@ def test_hives_own_variables_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_addresses_are_those_that_clients_can_use(host: str, connect: str, thrift: str) -> None:
     assert (connect_address(host, 7), thrift_address(host, 7)) == (connect, thrift)
+
+
+@pytest.mark.parametrize(
+    "host, names, connect, thrift",
+    [
+        ("127.0.0.1", ("db.example.org",), "sc://localhost:7/;use_ssl=true", "jdbc:hive2://localhost:7/;ssl=true"),
+        ("0.0.0.0", (), "sc://localhost:7/;use_ssl=true", "jdbc:hive2://localhost:7/;ssl=true"),
+        ("0.0.0.0", ("db.org:80",), "sc://db.org:7/;use_ssl=true", "jdbc:hive2://db.org:7/;ssl=true"),
+        ("10.1.2.3", (), "sc://10.1.2.3:7/;use_ssl=true", "jdbc:hive2://10.1.2.3:7/;ssl=true"),
+    ],
+)
+def test_addresses_with_tls_have_a_name_of_the_certificate(
+    host: str, names: tuple[str, ...], connect: str, thrift: str
+) -> None:
+    name = tls_name(EndpointSettings(http_hosts=names, tls_cert=Path("cert.pem")), host)
+    assert (connect_address(host, 7, name), thrift_address(host, 7, name)) == (connect, thrift)
 
 
 def test_settings_of_the_endpoints(tmp_path: Path) -> None:

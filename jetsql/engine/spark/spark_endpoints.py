@@ -1,8 +1,8 @@
 """Spark's own endpoints in the engine's driver: Spark Connect, and Thrift for JDBC.
 
-Both are unchanged servers of Spark. Their sessions are children of the engine's session, so they understand JetSQL.
-JetSQL adds authentication: clients have to send the home's token. The token is not among the settings that Spark is
-started with, because every user of the machine can read the arguments of its process.
+Both are services of Spark. Their sessions are children of the engine's session, so they understand JetSQL. JetSQL adds
+TLS and authentication: clients have to send a token. The token is not among the settings that Spark is started with,
+because every user of the machine can read the arguments of its process.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 
 from jetsql.engine.errors.run_failures import cause_of
-from jetsql.engine.jvm.java_classes import append_item, java
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.spark.startup import Session
 from jetsql.errors import EngineError
 
-_CONNECT_TOKEN = "spark.connect.authenticate.token"
-_CONNECT_INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
-_OUR_INTERCEPTORS = tuple(f"dev.jetsql.endpoints.Connect{name}" for name in ("Settings", "Callers", "Logins"))
 _LARGEST_PLAN = 128 * 1024 * 1024
 """Spark's limit of a request. A compressed plan may become four times as large by default, half of a small heap."""
 _THRIFT_LOGIN = "hive.server2.custom.authentication.class"
@@ -37,14 +34,14 @@ class EndpointPlan:
     """The address to listen on."""
     port: int
     """The port to listen on; 0 for any free port."""
-    token: str
-    """The token that clients have to send."""
     idle_seconds: float
     """The time after which unused sessions are closed."""
     login_seconds: float
     """See `EndpointSettings`."""
     max_logins: int
     """See `logins_most` of `EndpointSettings`."""
+    certificate: Any = None
+    """The result of `read_certificate`; None without TLS."""
 
 
 @dataclass(frozen=True)
@@ -57,28 +54,35 @@ class OpenEndpoint:
     """Stops the endpoint and cancels the statements of its clients."""
 
 
+def read_certificate(spark: Session, certificate: Path, key: Path) -> Any:
+    """Return the certificate for both endpoints. Raises EngineError CERTIFICATE_NOT_USABLE."""
+    try:
+        return java(spark).endpoints.TlsCertificate.read(str(certificate), str(key))
+    except Py4JJavaError as error:
+        message = f"Java cannot use the certificate {certificate} (tls_cert) and the private key {key} (tls_key)"
+        hint = "Use a key of RSA or of an elliptic curve."
+        raise EngineError(
+            "CERTIFICATE_NOT_USABLE", f"{message}: {cause_of(error).message.rstrip('.')}.", hint=hint
+        ) from error
+
+
 def open_connect(spark: Session, plan: EndpointPlan) -> OpenEndpoint:
     """Start Spark Connect. Raises EngineError ENGINE_NOT_STARTED."""
     jvm: Any = spark.sparkContext._jvm
     context = spark.sparkContext._jsc.sc()
     conf = context.conf()
-    conf.set("spark.connect.grpc.binding.address", plan.host)
-    conf.set("spark.connect.grpc.binding.port", str(plan.port))
     conf.set("spark.connect.session.manager.defaultSessionTimeout", _millis(plan.idle_seconds))
     conf.setIfMissing("spark.connect.maxPlanSize", str(_LARGEST_PLAN))
-    for interceptor in _OUR_INTERCEPTORS:
-        conf.set(_CONNECT_INTERCEPTORS, append_item(conf.get(_CONNECT_INTERCEPTORS, ""), interceptor))
-    service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
-    conf.set(_CONNECT_TOKEN, plan.token)
+    server = java(spark).endpoints.ConnectServer
     try:
-        service.start(context)
-        java(spark).endpoints.ConnectLogins.limit(plan.max_logins, int(plan.login_seconds * 1000))
+        port = server.start(
+            context, plan.host, plan.port, plan.certificate, plan.max_logins, int(plan.login_seconds * 1000)
+        )
     except Py4JJavaError as error:
         raise cannot_open("Spark Connect", "connect", plan.host, plan.port, cause_of(error).message) from error
-    finally:
-        conf.remove(_CONNECT_TOKEN)  # Spark has read it; every later session would have it among its settings
+    service = getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
     none = jvm.scala.Option.empty()
-    return OpenEndpoint(service.localPort(), lambda: service.stop(none, none))
+    return OpenEndpoint(port, lambda: service.stop(none, none))
 
 
 def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoint:
@@ -102,7 +106,7 @@ def open_thrift(spark: Session, plan: EndpointPlan, scratch: Path) -> OpenEndpoi
     try:
         conf = _hive_conf(spark, _thrift_confs(plan, scratch))
         server.init(conf)
-        logins.limit(server, conf, plan.max_logins, int(plan.login_seconds * 1000))
+        logins.limit(server, conf, plan.max_logins, int(plan.login_seconds * 1000), plan.certificate)
         server.start()
     except Py4JJavaError as error:
         raise cannot_open("The Thrift endpoint", "thrift", plan.host, plan.port, cause_of(error).message) from error

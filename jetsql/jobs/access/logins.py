@@ -66,12 +66,17 @@ class Logins:
 
     def log_in(self, name: str, token: str, address: str) -> dict[str, Any]:
         """Check the name and the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
-        user, users = self.named_user_of(name, token), self._users
+        user = self.named_user_of(name, token)
         if user is None:
             return REFUSED | {"delay": self.failure_delay(address)}
-        if users is not None and users.is_note_due(token):
-            Thread(target=users.note_use, args=(token,), daemon=True).start()  # the login does not wait for the store
+        self.note_use(token)
         return {"user": user, "delay": 0.0}
+
+    def note_use(self, token: str) -> None:
+        """Note the use of a user's token if that is due. The login does not wait for the store."""
+        users = self._users
+        if users is not None and users.is_note_due(token):
+            Thread(target=users.note_use, args=(token,), daemon=True).start()
 
     def failure_delay(self, address: str) -> float:
         """Note a failed login from an address, and return the seconds before it is answered."""

@@ -41,7 +41,8 @@ _LATEST: Final = 253402300799.0  # the year 9999
 _FIRST_USER: Final = (
     "This is the first user, so rights apply from now on. "
     f"The token of the home still has all rights, as the user {OWNER}. "
-    "Spark Connect and the Thrift endpoint accept only this token. /metrics needs the right MONITOR. "
+    f"Clients of Thrift and Spark Connect name the user of their token, which is {OWNER} for that of the home. "
+    "Spark Connect needs the right ADMIN, and /metrics the right MONITOR. "
     "A user has no rights until GRANT gives them. DROP USER of all users ends this."
 )
 
@@ -79,8 +80,7 @@ def alter_user(manager: Manager, statement: AlterUser) -> Table:
     if not disable:
         return result(user.name, "Enabled. The tokens of the user are accepted again.")
     if user.key == OWNER:
-        message = "Disabled. HTTP and the web console refuse the token of the home from now on. Spark Connect and the "
-        return result(user.name, f"{message}Thrift endpoint still accept it, so close them in the settings.")
+        return result(user.name, "Disabled. All endpoints refuse the token of the home from now on.")
     return result(user.name, "Disabled. The tokens of the user are refused from now on.")
 
 

@@ -35,6 +35,11 @@ public enum EngineCallback {
   CHANGE_OBJECT,
   /** {"schema", "name", "if_exists"}: null. */
   DROP_FUNCTION,
+  /**
+   * {"token", "address"} of a client of Spark Connect: {"user", "has_users"}; {"user", "refusal"}
+   * without the right; {"refusal", "millis": before it} without a valid token.
+   */
+  LOG_IN_TO_CONNECT,
   /** {"job": a name or an id}: {"job", "path", "batch", "confs"}. */
   FIND_STATE,
   /**

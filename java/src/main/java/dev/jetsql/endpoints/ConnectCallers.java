@@ -13,11 +13,8 @@ import org.sparkproject.connect.grpc.ServerCall;
 import org.sparkproject.connect.grpc.ServerCallHandler;
 import org.sparkproject.connect.grpc.ServerInterceptor;
 
-/**
- * Notes the clients of the sessions of Spark Connect. Spark loads it by the setting
- * `spark.connect.grpc.interceptor.classes`.
- */
-public final class ConnectCallers implements ServerInterceptor {
+/** Notes the clients and users of the sessions of Spark Connect. */
+final class ConnectCallers implements ServerInterceptor {
   @Override
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
@@ -38,7 +35,7 @@ public final class ConnectCallers implements ServerInterceptor {
     try {
       var holder = SparkConnectService$.MODULE$.getOrCreateIsolatedSession(user, session);
       Callers.put(holder.session(), "connect", client);
-      Principals.set(holder.session(), Principals.OWNER);
+      Principals.set(holder.session(), ConnectUsers.current());
     } catch (Exception e) { // Spark then reports what is wrong with the session
       return;
     }

@@ -6,48 +6,27 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.group.ChannelGroup;
 import java.net.SocketAddress;
-import org.apache.spark.sql.connect.service.SparkConnectService$;
-import org.sparkproject.connect.grpc.Grpc;
-import org.sparkproject.connect.grpc.Metadata;
-import org.sparkproject.connect.grpc.ServerCall;
-import org.sparkproject.connect.grpc.ServerCallHandler;
-import org.sparkproject.connect.grpc.ServerInterceptor;
+import org.sparkproject.connect.grpc.Server;
 
 /**
  * Limits the connections to Spark Connect that have not sent the token: each is closed after a
  * deadline, and the oldest is closed when there are too many. Spark itself keeps them for ever.
- *
- * <p>Spark loads it by the setting `spark.connect.grpc.interceptor.classes`, and calls it only for
- * requests with the token.
  */
-public final class ConnectLogins implements ServerInterceptor {
-  /** The connections without a login by the addresses of their clients; null before `limit`. */
-  private static volatile PendingLogins<SocketAddress> pending;
+final class ConnectLogins {
+  private ConnectLogins() {}
 
   /**
-   * Limits the logins of the server that has been started. The fields are private: Spark gives its
-   * server interceptors only, which see requests and no connections without one.
+   * Limits the logins of a server that has been started. The fields are private: interceptors see
+   * requests, and no connections without one.
    *
-   * @param max the number of connections that may be open without a login
-   * @param millis the time for a login, in milliseconds
+   * @param pending the connections without a login by the addresses of their clients
    */
-  public static void limit(int max, long millis) throws ReflectiveOperationException {
-    var logins = new PendingLogins<SocketAddress>("connect-logins", max, millis);
-    pending = logins;
-    Object server = SparkConnectService$.MODULE$.server();
+  static void limit(Server server, PendingLogins<SocketAddress> pending)
+      throws ReflectiveOperationException {
     Object transport = Reflection.field(server.getClass(), "transportServer").get(server);
     var listening =
         (ChannelGroup) Reflection.field(transport.getClass(), "channelGroup").get(transport);
-    for (Channel channel : listening) channel.pipeline().addFirst(new Accepted(logins));
-  }
-
-  @Override
-  public <Q, R> ServerCall.Listener<Q> interceptCall(
-      ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
-    var logins = pending;
-    var client = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-    if (logins != null && client != null) logins.remove(client);
-    return next.startCall(call, headers);
+    for (Channel channel : listening) channel.pipeline().addFirst(new Accepted(pending));
   }
 
   /** Registers each connection that the server accepts as pending. */

@@ -9,11 +9,8 @@ import org.sparkproject.connect.grpc.ServerCall;
 import org.sparkproject.connect.grpc.ServerCallHandler;
 import org.sparkproject.connect.grpc.ServerInterceptor;
 
-/**
- * Checks the settings of the sessions of Spark Connect before Spark answers `spark.conf.set`. Spark
- * loads it by the setting `spark.connect.grpc.interceptor.classes`.
- */
-public final class ConnectSettings implements ServerInterceptor {
+/** Checks the settings of the sessions of Spark Connect before Spark answers `spark.conf.set`. */
+final class ConnectSettings implements ServerInterceptor {
   @Override
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {

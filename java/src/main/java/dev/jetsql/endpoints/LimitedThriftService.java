@@ -3,8 +3,10 @@ package dev.jetsql.endpoints;
 import dev.jetsql.common.Callers;
 import dev.jetsql.common.Principals;
 import dev.jetsql.common.Reflection;
+import java.io.IOException;
 import java.lang.reflect.Field;
 import java.util.Map;
+import javax.net.ssl.SSLException;
 import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hive.service.ServiceException;
 import org.apache.hive.service.cli.CLIService;
@@ -38,10 +40,18 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   static final String DATABASE = "use:database";
 
   private final PendingLogins<TSocket> pending;
+  private final TlsCertificate certificate;
 
-  LimitedThriftService(CLIService service, PendingLogins<TSocket> pending) {
+  /**
+   * Creates the service.
+   *
+   * @param certificate of its connections with TLS; null for connections without it
+   */
+  LimitedThriftService(
+      CLIService service, PendingLogins<TSocket> pending, TlsCertificate certificate) {
     super(service);
     this.pending = pending;
+    this.certificate = certificate;
   }
 
   /** Sets private fields: Hive makes the server and its transports in one method. */
@@ -50,7 +60,8 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     super.initializeServer();
     try {
       Field sockets = Reflection.field(TServer.class, "serverTransport_");
-      sockets.set(server, new LimitedSockets((TServerSocket) sockets.get(server), pending));
+      sockets.set(
+          server, new LimitedSockets((TServerSocket) sockets.get(server), pending, certificate));
       Field input = Reflection.field(TServer.class, "inputTransportFactory_");
       var logins = new Logins((TTransportFactory) input.get(server), pending);
       input.set(server, logins);
@@ -133,19 +144,34 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
   /** Registers each connection that the server accepts as pending. */
   private static final class LimitedSockets extends TServerSocket {
     private final PendingLogins<TSocket> pending;
+    private final TlsCertificate certificate;
 
-    LimitedSockets(TServerSocket sockets, PendingLogins<TSocket> pending)
+    LimitedSockets(
+        TServerSocket sockets, PendingLogins<TSocket> pending, TlsCertificate certificate)
         throws TTransportException {
       super(sockets.getServerSocket());
       this.pending = pending;
+      this.certificate = certificate;
     }
 
     @Override
     public TSocket accept() throws TTransportException {
-      TSocket socket = super.accept();
+      TSocket accepted = super.accept();
+      TSocket socket = certificate == null ? accepted : encrypted(accepted);
       socket.getConfiguration().setMaxMessageSize(LOGIN_BYTES);
-      pending.add(socket, () -> PendingLogins.close(socket.getSocket()));
+      // The connection itself: the end of TLS would first wait for the client.
+      pending.add(socket, () -> PendingLogins.close(accepted.getSocket()));
       return socket;
+    }
+
+    /** Returns the connection with TLS, whose handshake comes with the first read of the login. */
+    private TSocket encrypted(TSocket accepted) throws TTransportException {
+      try {
+        return new TSocket(certificate.accept(accepted.getSocket()));
+      } catch (IOException e) {
+        accepted.close();
+        throw new TTransportException(e);
+      }
     }
   }
 
@@ -176,7 +202,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
       } catch (RuntimeException e) {
         // The server logs every other error type with a stack trace, with which an attacker could
         // fill the log.
-        if (!pending.remove((TSocket) socket))
+        if (!pending.remove((TSocket) socket) || isOfTls(e))
           throw new TTransportException(TTransportException.TIMED_OUT, e);
         throw e;
       }
@@ -184,6 +210,12 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
       socket.getConfiguration().setMaxMessageSize(TConfiguration.DEFAULT_MAX_MESSAGE_SIZE);
       loggedIn.updateKnownMessageSize(-1);
       return loggedIn;
+    }
+
+    /** Returns whether the client sends no TLS, or does not trust the certificate. */
+    private static boolean isOfTls(Throwable error) {
+      return error instanceof SSLException
+          || (error.getCause() != null && isOfTls(error.getCause()));
     }
   }
 }

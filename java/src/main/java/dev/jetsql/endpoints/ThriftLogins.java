@@ -40,13 +40,17 @@ public final class ThriftLogins {
    *
    * @param max the number of connections that may be open without a login
    * @param millis the time for a login, in milliseconds
+   * @param certificate of connections with TLS; null for connections without it
    */
-  public static void limit(CompositeService server, HiveConf conf, int max, long millis)
+  public static void limit(
+      CompositeService server, HiveConf conf, int max, long millis, TlsCertificate certificate)
       throws Exception {
     List<Service> services = List.copyOf(server.getServices());
     var limited =
         new LimitedThriftService(
-            (CLIService) services.get(0), new PendingLogins<>("thrift-logins", max, millis));
+            (CLIService) services.get(0),
+            new PendingLogins<>("thrift-logins", max, millis),
+            certificate);
     limited.init(conf);
     change(server, "removeService", services.get(1));
     change(server, "addService", limited);
