@@ -30,10 +30,12 @@ from jetsql.engine.runs.body_checks import (
     unsupported_sink,
 )
 from jetsql.engine.session.catalog import Catalog, TableFacts
+from jetsql.engine.session.engine_sessions import is_allowed, user_of
 from jetsql.engine.session.job_sessions import LOCAL_WINDOWS_CONF
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.engine.sinks.sink_kinds import SINK_KINDS, find_kind
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.model.body_analysis import (
     Analysis,
     CapturedSession,
@@ -179,6 +181,8 @@ def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
     table = None if facts is None else TableFacts.from_json(json.loads(facts))
     if table is None or table.provider != "jdbc" or table.stands_in:
         return
+    if not any(is_allowed(spark, user_of(spark), right, table.name) for right in (Right.INSERT, Right.MODIFY)):
+        return  # the analysis refuses it
     try:
         check_jdbc_table(spark, table)
     except StatementError as error:

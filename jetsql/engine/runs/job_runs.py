@@ -19,6 +19,7 @@ from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import resolve_with_plan
 from jetsql.engine.runs.batch_runs import BatchRun, PendingBatchRun, pending_batch_failed
+from jetsql.engine.runs.owner_checks import check_owner
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
 from jetsql.engine.runs.start_checks import check_same_query
@@ -182,7 +183,8 @@ class JobRuns:
         """
         for sink in job.plan.analysis.sinks:
             self._sinks.catalog.check_sink_exists(sink)
-        self._sinks.create_side_tables(job.plan)  # a user may have dropped them while the job was suspended
+        check_owner(job, self._sessions, self._sinks)
+        self._sinks.create_side_tables(job.plan, job.owner)  # a user may have dropped them while the job was suspended
         resolved = resolve_with_plan(job.body, session, job.plan)
         check_same_query(job, resolved.analysis, accepts_functions)
         topics = TopicWatch(session, self._sinks.catalog, self._checkpoints, job)

@@ -26,12 +26,14 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.spark_version import fixed_partitions
 from jetsql.engine.runs.analysis import resolve_body, resolve_with_plan
 from jetsql.engine.runs.job_runs import JobRuns
+from jetsql.engine.runs.owner_checks import check_owner, check_writes
 from jetsql.engine.runs.real_time_runs import check_real_time_query
 from jetsql.engine.runs.start_checks import (
     check_formats,
     check_sources,
 )
 from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.engine_sessions import as_user
 from jetsql.engine.session.job_sessions import JobSessions, with_utc_windows
 from jetsql.engine.session.job_tables import create_table, has_function, has_namespace, is_empty, qualify, time_columns
 from jetsql.engine.sinks.batch_records import FORMAT as MANIFEST_FORMAT
@@ -162,6 +164,15 @@ class SparkRuntime:
         facts = self._catalog.table(table)
         return None if facts is None else JobTable(facts.name, facts.kind, facts.job, facts.is_view, facts.columns)
 
+    def as_user(self, session: UserSession, user: str) -> UserSession:
+        return as_user(_spark(session), user)
+
+    def check_owner(self, job: Job) -> None:
+        check_owner(job, self._sessions, self._sinks)
+
+    def check_writes(self, plan: Plan, owner: str) -> None:
+        check_writes(owner, plan, self._sinks)
+
     def publish_rights(self, rights: str | None) -> None:
         java(self._spark).rights.Rights.publish(rights)
 
@@ -191,11 +202,11 @@ class SparkRuntime:
     def check_conf(self, name: str, value: str) -> None:
         self._sessions.check_conf(name, value)
 
-    def check_reachable(self, plan: Plan) -> None:
+    def check_reachable(self, plan: Plan, owner: str) -> None:
         """Check the external systems of a plan. Spark has already accessed file tables during analysis."""
         if plan.options.trigger is not Trigger.REAL_TIME:  # `check_real_time` checks its sources
             check_sources(self._spark, self._catalog, plan)
-        self._sinks.create_side_tables(plan)
+        self._sinks.create_side_tables(plan, owner)
         check_sinks(self._spark, self._catalog, plan)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:

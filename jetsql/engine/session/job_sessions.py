@@ -29,6 +29,7 @@ from jetsql.settings.s3_settings import SCHEME
 
 ALWAYS_CAPTURED = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 JOB_CONF = "spark.jetsql.job"
+OWNER_CONF = "spark.jetsql.owner"  # what current_user() returns in a run
 # Whether windows of TUMBLE and HOP begin at local times: not for jobs of earlier releases, whose state has others.
 LOCAL_WINDOWS_CONF = "spark.jetsql.localWindows"
 _MALFORMED_CONF = "spark.jetsql.files.onError"  # FileStream.java
@@ -44,6 +45,7 @@ _NOT_CAPTURED = (
     "spark.connect.",
     "spark.sql.datetime.java8API.enabled",
     JOB_CONF,
+    OWNER_CONF,
     LOCAL_WINDOWS_CONF,
     _MALFORMED_CONF,
 )
@@ -153,6 +155,7 @@ class JobSessions:
         """Open a session with the settings that the job captured, its own, and those that its guarantee needs."""
         session = self.open_for_plan(job.plan, job.version.session_defaults)
         session.conf.set(JOB_CONF, job.id)
+        session.conf.set(OWNER_CONF, job.owner)
         return session
 
     def open_for_plan(self, plan: Plan, job_defaults: Mapping[str, str]) -> SparkSession:

@@ -13,10 +13,12 @@ from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.checkpoints.write_gate import WriteGate
 from jetsql.engine.errors.run_failures import cause_of
 from jetsql.engine.session.catalog import Catalog
+from jetsql.engine.session.engine_sessions import as_user
 from jetsql.engine.sinks import ComparedWriter, SinkContext, SinkWriter, is_ahead
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
 from jetsql.engine.sinks.dead_letters import (
     create_dead_letter_tables,
+    find_dead_letter_tables,
     has_dead_letters,
     with_dead_letters,
 )
@@ -52,10 +54,17 @@ class JobSinks:
         """Return the sink of a run. query: see `SinkContext`"""
         return _writer(replace(self._context(job, session, report), query=query), branches)
 
-    def create_side_tables(self, plan: Plan) -> None:
-        """Create the tables of dead letters and of late rows, if they are missing."""
-        create_dead_letter_tables(self.spark, self.catalog, plan)
-        create_late_rows_table(self.spark, self.catalog, plan)
+    def side_tables(self, plan: Plan) -> tuple[str, ...]:
+        """Return the qualified names of the tables of dead letters and of late rows."""
+        letters = (each.table for each in find_dead_letter_tables(self.catalog, plan))
+        return *letters, *filter(None, (plan.late_rows_table,))
+
+    def create_side_tables(self, plan: Plan, owner: str) -> None:
+        """Create the tables of dead letters and of late rows, if they are missing. They belong to the job's owner."""
+        is_missing = any(self.catalog.table(table) is None for table in self.side_tables(plan))
+        session = as_user(self.spark, owner) if is_missing else self.spark
+        create_dead_letter_tables(session, self.catalog, plan)
+        create_late_rows_table(session, self.catalog, plan)
 
     def check_not_ahead(self, job: Job, progress: Progress) -> None:
         """Raise StatementError SINK_CHANGED if a sink of a restored job has a batch that the checkpoint lacks."""

@@ -24,7 +24,7 @@ from jetsql.jobs.access.access_records import (
     UserRole,
     UserToken,
 )
-from jetsql.jobs.access.rights_table import RIGHTS
+from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.model.table_names import SESSION_CATALOG, split_table
 from jetsql.request import ENGINE, OWNER
@@ -217,6 +217,11 @@ class AccessState:
         return any(token.is_valid(now) for user in self.admins() for token in self.tokens_of(user.key))
 
 
+def table_object(table: str) -> Securable:
+    """Return the object of the rights on a table or view. table: its qualified name"""
+    return Securable(SecurableKind.TABLE, qualified(split_table(table)))
+
+
 def job_object(job: Job) -> Securable:
     """Return the object of the rights on a job. A new job with the name of an ended one begins without rights."""
     return Securable(SecurableKind.JOB, (job.id,))
@@ -241,13 +246,15 @@ def qualified(name: Iterable[str]) -> tuple[str, ...]:
 
 
 def containers(thing: Securable) -> tuple[Securable, ...]:
-    """Return the objects that contain an object other than a job."""
-    if thing.kind in (SecurableKind.TABLE, SecurableKind.FUNCTION):
-        schema = Securable(SecurableKind.SCHEMA, thing.name[:-1])
-        return schema, *containers(schema)
-    if thing.kind is SecurableKind.SCHEMA:
-        return Securable(SecurableKind.CATALOG, thing.name[:1]), ENGINE_ITSELF
-    return (ENGINE_ITSELF,) if thing.kind in (SecurableKind.CATALOG, SecurableKind.JOB) else ()
+    """Return the objects that contain an object, the nearest first; for the schemas of a job, see `containers_of_job`."""
+    if thing.kind is SecurableKind.JOB:
+        return (ENGINE_ITSELF,)
+    lengths = {
+        SecurableKind.SCHEMA: range(len(thing.name) - 1, 1, -1),  # some catalogues have schemas in schemas
+        SecurableKind.CATALOG: (1,),
+        SecurableKind.ENGINE: (0,),
+    }
+    return tuple(Securable(kind, thing.name[:length]) for kind in CONTAINERS[thing.kind] for length in lengths[kind])
 
 
 def _all_within(held: set[Securable], schemas: Collection[Securable]) -> bool:

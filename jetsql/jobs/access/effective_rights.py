@@ -7,6 +7,7 @@ from typing import Any
 
 from jetsql.jobs.access.access_records import Right, SecurableKind
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.rights_table import USER_SETTINGS
 from jetsql.request import OWNER
 
 
@@ -28,6 +29,7 @@ def published_rights(state: AccessState) -> str | None:
                 for each in sorted(state.owners, key=lambda each: each.object)
                 if each.object.kind is SecurableKind.TABLE
             ],
+            "settings": list(USER_SETTINGS),
         }
     )
 

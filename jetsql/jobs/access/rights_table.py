@@ -11,10 +11,10 @@ from typing import Final
 
 from jetsql.jobs.access.access_records import Right, SecurableKind
 
-_CONTAINERS: Final[Mapping[SecurableKind, tuple[SecurableKind, ...]]] = {
+CONTAINERS: Final[Mapping[SecurableKind, tuple[SecurableKind, ...]]] = {
     SecurableKind.TABLE: (SecurableKind.SCHEMA, SecurableKind.CATALOG, SecurableKind.ENGINE),
     SecurableKind.FUNCTION: (SecurableKind.SCHEMA, SecurableKind.CATALOG, SecurableKind.ENGINE),
-    SecurableKind.SCHEMA: (SecurableKind.CATALOG, SecurableKind.ENGINE),
+    SecurableKind.SCHEMA: (SecurableKind.SCHEMA, SecurableKind.CATALOG, SecurableKind.ENGINE),
     SecurableKind.CATALOG: (SecurableKind.ENGINE,),
     SecurableKind.JOB: (SecurableKind.SCHEMA, SecurableKind.CATALOG, SecurableKind.ENGINE),
     SecurableKind.SECRET: (),
@@ -23,6 +23,10 @@ _CONTAINERS: Final[Mapping[SecurableKind, tuple[SecurableKind, ...]]] = {
     SecurableKind.ENGINE: (),
 }
 """The kinds of objects that contain those of a kind. A job is in the schemas of the tables that it writes."""
+
+
+USER_SETTINGS: Final = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions")
+"""The settings of Spark that every user may set, for a session and for a job."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class RightSpec:
         """Return the kinds of objects on which it is granted: a right on a schema holds for all in it."""
         kinds = list(self.objects)
         if self.right is not Right.USAGE:
-            kinds += [container for kind in self.objects for container in _CONTAINERS[kind]]
+            kinds += [container for kind in self.objects for container in CONTAINERS[kind]]
         return tuple(dict.fromkeys(kinds))
 
 
@@ -54,7 +58,9 @@ _SPECS: Final = (
         (SecurableKind.TABLE,),
         "`INSERT OVERWRITE`, `UPDATE`, `DELETE`, `MERGE` and `TRUNCATE` it, also as the sink of a job",
     ),
-    RightSpec(Right.CREATE, (SecurableKind.SCHEMA,), "create tables, views and jobs in it, which it then owns"),
+    RightSpec(
+        Right.CREATE, (SecurableKind.SCHEMA,), "create tables and views in it, also those of a job, which it then owns"
+    ),
     RightSpec(
         Right.OPERATE,
         (SecurableKind.JOB,),
@@ -77,8 +83,3 @@ _SPECS: Final = (
 )
 RIGHTS: Final[Mapping[Right, RightSpec]] = {spec.right: spec for spec in _SPECS}
 """The rights that can be granted. An owner has all of them on the object, can drop and alter it, and grant them."""
-
-
-def containers(kind: SecurableKind) -> tuple[SecurableKind, ...]:
-    """Return the kinds of objects that contain those of a kind, the nearest first."""
-    return _CONTAINERS[kind]

@@ -76,6 +76,13 @@ class ChangeOwner:
 
 
 @dataclass(frozen=True)
+class RightsLost:
+    """The owner may not do any more what the job does: suspend it."""
+
+    cause: Cause
+
+
+@dataclass(frozen=True)
 class Started:
     """The engine started the run."""
 
@@ -216,7 +223,17 @@ class Superseded:
 
 
 UserEvent = (
-    Submit | Suspend | Resume | Restart | Cancel | AlterOptions | ChangeOwner | TakeSnapshot | Update | SnapshotWritten
+    Submit
+    | Suspend
+    | Resume
+    | Restart
+    | Cancel
+    | AlterOptions
+    | ChangeOwner
+    | RightsLost
+    | TakeSnapshot
+    | Update
+    | SnapshotWritten
 )
 RunEvent = (
     RuntimeEvent

@@ -50,6 +50,8 @@ _NEEDS_USER: Final = (
     "JETSQL.FORMAT_NOT_READABLE",
     "JETSQL.STATE_NOT_COMPATIBLE",
 )
+_NOT_ALLOWED: Final = "JETSQL.NOT_ALLOWED"
+"""The condition of a start whose job the owner may not run. It suspends also a job that has committed nothing yet."""
 _OUTAGE_DELAY_ATTEMPTS: Final = 3  # the delay of the third restart: the client has waited before it reported the outage
 
 
@@ -89,9 +91,11 @@ def trial_probed(job: Job, event: TrialProbed, context: StepContext) -> Step:
 
 def _fail(job: Job, cause: Cause, failure: str, context: StepContext) -> Step:
     """Retry, suspend or fail the job. failure: the error as a sentence."""
-    if job.rollback_version is not None:
+    if job.rollback_version is not None and cause.condition != _NOT_ALLOWED:
         return trial_failed(job, cause)
     failing = replace(job, cause=cause)
+    if cause.condition == _NOT_ALLOWED:
+        return _suspend(failing, join_sentences(failure, _STATE_KEPT, cause.hint), ())
     if _is_in_outage(job, cause) and job.plan.options.restart_attempts:
         return _wait_for_outage(failing, failure, context)
     if not job.version.first_trigger_done and not cause.external_outage:

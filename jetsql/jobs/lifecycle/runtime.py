@@ -208,6 +208,18 @@ class JobTables(Protocol):
 class RightsGates(Protocol):
     """The checks of rights where Spark analyses a plan."""
 
+    def as_user(self, session: UserSession, user: str) -> UserSession:
+        """Return the session, or a copy of it in which Spark checks the rights of another user."""
+
+    def check_owner(self, job: Job) -> None:
+        """Check that the owner of a job may do what the job does. Always allowed for an admin, and without users.
+
+        Raises StatementError NOT_ALLOWED, whose cause has the details; any other error if this cannot be determined.
+        """
+
+    def check_writes(self, plan: Plan, owner: str) -> None:
+        """Check the rights of a job's owner on all tables that the job writes. Raises StatementError NOT_ALLOWED."""
+
     def publish_rights(self, rights: str | None) -> None:
         """Replace the rights by which plans are checked, see `effective_rights`. rights: JSON, or None without users"""
 
@@ -269,8 +281,10 @@ class QueryAnalysis(Protocol):
         Raises StatementError OPTION_NOT_CHANGEABLE for a setting of the engine, INVALID_OPTION_VALUE for a bad value.
         """
 
-    def check_reachable(self, plan: Plan) -> None:
+    def check_reachable(self, plan: Plan, owner: str) -> None:
         """Connect to the external systems of a plan and check that the job can use them, within 5 s.
+
+        Tables for late rows and dead letters are created, if they are missing, and belong to the owner of the job.
 
         For the trigger realTime, only systems that `check_real_time` has not checked are checked.
         Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.

@@ -5,6 +5,7 @@ A stop that has begun always completes; other statements only change its goal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -17,6 +18,7 @@ from jetsql.jobs.lifecycle.events import (
     Event,
     Outcome,
     RecoverSink,
+    RightsLost,
     Step,
     StopFailed,
     Stopped,
@@ -62,6 +64,8 @@ _GOAL_PHRASES: Final = {
     StopGoal.FAIL: "ended",
 }
 
+_HISTORY: Final[Mapping[type, str]] = {ResourceExhausted: "engine in danger", RightsLost: "rights lost"}
+_IMMEDIATE: Final = ("JETSQL.ENGINE_ENDANGERED", "JETSQL.NOT_ALLOWED")
 _ENDING_GOALS: Final = (StopGoal.CANCEL, StopGoal.EXPORT)
 
 
@@ -74,31 +78,36 @@ def stop(job: Job, goal: StopGoal, history_event: str, cause: Cause | None = Non
     return Step(stopping, Outcome.CHANGED, actions, history_event=history_event, history_message=message)
 
 
-def stop_immediately(job: Job, event: ResourceExhausted, context: StepContext) -> Step:
-    """Stop a run that endangers the engine, without waiting for its batch, to suspend the job."""
+def stop_immediately(job: Job, event: ResourceExhausted | RightsLost, context: StepContext) -> Step:
+    """Stop a run that must not go on, without waiting for its batch, to suspend the job."""
     stopping = replace(job, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
     message = join_sentences(as_sentence(event.cause.message), "The run is stopped.")
     actions = (StopRun(stopping, immediately=True),)
-    return Step(stopping, Outcome.CHANGED, actions, history_event="engine in danger", history_message=message)
+    return Step(stopping, Outcome.CHANGED, actions, history_event=_HISTORY[type(event)], history_message=message)
 
 
-def suspend_endangering(job: Job, event: ResourceExhausted, context: StepContext) -> Step:
-    """Suspend a job whose run endangers the engine while it is being stopped, instead of starting it again.
+def suspend_waiting(job: Job, event: RightsLost, context: StepContext) -> Step:
+    """Suspend a job that waits to start, and must not."""
+    return end_waiting_job(job, StopGoal.SUSPEND, event.cause, context)
+
+
+def suspend_instead(job: Job, event: ResourceExhausted | RightsLost, context: StepContext) -> Step:
+    """Suspend a job whose run must not go on while it is being stopped, instead of starting it again.
 
     The run may be that of a pending batch, which an update finishes first.
     """
     goal = _goal(job)
-    if goal not in (StopGoal.SUSPEND, StopGoal.RESTART, StopGoal.UPDATE) or _is_endangering(job):
+    if goal not in (StopGoal.SUSPEND, StopGoal.RESTART, StopGoal.UPDATE) or _is_immediate(job):
         return keep(job, event, context)
     actions = (AbandonUpdate(job),) if goal is StopGoal.UPDATE else ()
     other = replace(job, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
     message = as_sentence(event.cause.message)
-    return Step(other, Outcome.CHANGED, actions, history_event="engine in danger", history_message=message)
+    return Step(other, Outcome.CHANGED, actions, history_event=_HISTORY[type(event)], history_message=message)
 
 
-def _is_endangering(job: Job) -> bool:
-    """Return whether the run is stopped because it endangers the engine."""
-    return job.stop_cause is not None and job.stop_cause.condition == "JETSQL.ENGINE_ENDANGERED"
+def _is_immediate(job: Job) -> bool:
+    """Return whether the run is stopped because it must not go on."""
+    return job.stop_cause is not None and job.stop_cause.condition in _IMMEDIATE
 
 
 def restart_rescaled(job: Job, history_event: str, context: StepContext, cause: Cause | None = None) -> Step:
@@ -299,7 +308,7 @@ def _stop_message(job: Job, graceful: bool) -> str:
         return "The running batch was finished first."
     if _goal(job) in (StopGoal.CANCEL, StopGoal.FAIL):
         return "Stopped by force after the deadline."
-    how = "Stopped immediately" if _is_endangering(job) else "Stopped by force after the deadline"
+    how = "Stopped immediately" if _is_immediate(job) else "Stopped by force after the deadline"
     return f"{how}; the next start repeats a batch that was not committed."
 
 

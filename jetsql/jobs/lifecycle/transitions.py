@@ -28,6 +28,7 @@ from jetsql.jobs.lifecycle.events import (
     Restart,
     Resume,
     RetryDue,
+    RightsLost,
     RunEvent,
     SnapshotFailed,
     SnapshotFinished,
@@ -187,6 +188,16 @@ TABLE: Final[Mapping[type, Row]] = {
         completed=steps.refuse_ended,
     ),
     ChangeOwner: _same(steps.change_owner),
+    RightsLost: _row(
+        not_running=stop.suspend_waiting,
+        starting=stop.stop_immediately,
+        running=stop.stop_immediately,
+        completing=stop.suspend_instead,
+        suspended=steps.keep,
+        exporting=steps.keep,
+        failed=steps.keep,
+        completed=steps.keep,
+    ),
     TakeSnapshot: _row(
         not_running=snapshot_steps.snapshot_running,
         starting=snapshot_steps.snapshot_running,
@@ -270,7 +281,7 @@ TABLE: Final[Mapping[type, Row]] = {
         not_running=steps.keep,
         starting=stop.stop_immediately,
         running=stop.stop_immediately,
-        completing=stop.suspend_endangering,
+        completing=stop.suspend_instead,
     ),
     FilesDiscarded: _row(
         not_running=steps.stale,

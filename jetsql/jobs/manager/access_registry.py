@@ -10,14 +10,14 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jetsql import request
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.home.token_form import token_id
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, SecurableKind, UserToken
-from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.access_state import BUILT_IN, AccessState
 from jetsql.jobs.access.effective_rights import published_rights
 from jetsql.jobs.access.user_tokens import is_token
 from jetsql.jobs.lifecycle.runtime import RightsGates
@@ -33,6 +33,13 @@ _NOTED_SECONDS: Final = 60.0
 """The use of a token is noted in the store when this time has passed since the last note."""
 
 
+class AccessChange(NamedTuple):
+    """What a change of users and rights has done."""
+
+    state: AccessState  # after the change
+    note: str  # the jobs that it has suspended, as a sentence; empty for none
+
+
 class AccessRegistry:
     """The users and rights of one store. Any thread can use it."""
 
@@ -42,12 +49,17 @@ class AccessRegistry:
         gates: RightsGates,
         submit: Callable[[Callable[[], None]], Future[None]],
         clock: Callable[[], float],
+        enforce: Callable[[AccessState, AccessState], str],
     ) -> None:
-        """Create it without users. submit: runs an operation on the only thread that writes to the store."""
+        """Create it without users.
+
+        submit: runs an operation on the only thread that writes to the store. enforce: see `OwnerRights.enforce`.
+        """
         self._store = store
         self._gates = gates
         self._submit = submit
         self._clock = clock
+        self._enforce = enforce
         self._state = AccessState()
         self._changes = Lock()
         self.readable_on_network: tuple[str, ...] = ()
@@ -63,14 +75,17 @@ class AccessRegistry:
         """Return the users and rights as they are now."""
         return self._state
 
-    def change(self, change: Callable[[AccessState], AccessState]) -> AccessState:
-        """Apply a change, store and publish it. Raises the errors of the change, and those of the store."""
+    def change(self, change: Callable[[AccessState], AccessState]) -> AccessChange:
+        """Apply a change, store and publish it, and suspend the jobs whose owners may not run them any more.
+
+        Raises the errors of the change, and those of the store.
+        """
         with self._changes:
             before = self._state
             after = self._save(change)
             if after != before:
                 self._publish()
-        return after
+        return AccessChange(after, self._enforce(before, after))
 
     def _publish(self) -> None:
         self._gates.publish_rights(published_rights(self._state))
@@ -179,8 +194,8 @@ class AccessRegistry:
 
     @property
     def new_owner(self) -> str:
-        """Return the key of the owner of what the caller creates."""
-        return self.user if self.has_users and self._state.user(self.user) is not None else OWNER
+        """Return the key of the owner of what the caller creates. An unknown user has no rights."""
+        return self.user if self.has_users and self.user not in BUILT_IN else OWNER
 
     @property
     def is_admin(self) -> bool:
@@ -199,6 +214,10 @@ class AccessRegistry:
     def sees(self, thing: Securable) -> bool:
         """Return whether the caller has any right on an object other than a job."""
         return self._state.sees(self.user, thing)
+
+    def owns(self, thing: Securable) -> bool:
+        """Return whether the caller owns an object other than a job, or is an admin."""
+        return self.is_admin or self._state.owner_of(thing) == self.user
 
     def sees_job(self, job: Job) -> bool:
         """Return whether the caller has any right on a job."""

@@ -27,6 +27,7 @@ from jetsql.jobs.lifecycle.events import (
     Outcome,
     Resume,
     RetryDue,
+    RightsLost,
     RunEvent,
     ScheduleRetry,
     SnapshotFailed,
@@ -46,6 +47,7 @@ from jetsql.jobs.manager.access_registry import AccessRegistry
 from jetsql.jobs.manager.function_registry import FunctionRegistry
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
 from jetsql.jobs.manager.membership import Membership
+from jetsql.jobs.manager.owner_rights import OwnerRights
 from jetsql.jobs.manager.retention import Retention
 from jetsql.jobs.manager.serial_executor import SerialExecutor, closed_error
 from jetsql.jobs.manager.snapshot_users import SnapshotNames, check_unused
@@ -103,7 +105,10 @@ class Manager:
             self._apply_with_retry,
         )
         self.functions = FunctionRegistry(store, runtime, self._writer.submit)
-        self.access = AccessRegistry(store, runtime, self._writer.submit, clock)
+        self.owner_rights = OwnerRights(
+            runtime, self.registry, self.apply, self.workers.cause_of, self.settings.statement_wait_seconds
+        )
+        self.access = AccessRegistry(store, runtime, self._writer.submit, clock, self.owner_rights.enforce)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -175,7 +180,7 @@ class Manager:
         A statement that is already cancelled changes nothing. A stored step is carried out, even if the statement is
         cancelled while it waits. Raises StatementError WRONG_STATUS, JOB_ALREADY_EXISTS, STATEMENT_CANCELLED.
         """
-        if not isinstance(event, SnapshotWritten):  # the snapshot is already written
+        if not isinstance(event, SnapshotWritten | RightsLost):  # they follow from what has happened
             request.current().cancellation.check()
         caller = request.current().caller
         step = self._writer.submit(lambda: self._apply_for_user(job.id, event, caller)).result()

@@ -22,6 +22,7 @@ from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.options import parse_options, spec_of
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.protected_confs import protection_reason
+from jetsql.jobs.statements.access.checks import check_owner
 from jetsql.jobs.statements.command_result import (
     CommandResult,
     as_job_sentence,
@@ -29,7 +30,7 @@ from jetsql.jobs.statements.command_result import (
     error_text,
     no_job_result,
 )
-from jetsql.jobs.statements.creation.create_checks import check_confs, check_real_time
+from jetsql.jobs.statements.creation.create_checks import check_confs, check_real_time, check_writes
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.statements.replaced_sinks import accept_sinks
 from jetsql.jobs.statements.snapshot import await_snapshot, check_has_state, describe_snapshot, new_snapshot_request
@@ -95,6 +96,8 @@ def resume(manager: Manager, statement: ResumeJob) -> Table:
     """Start a suspended job and wait until it runs. Raises StatementError SINK_CHANGED, see `accept_sinks`."""
     job = find_job(manager, statement.name).job
     with ErrorPlace(statement.name.place):
+        if job.cause is not None and job.cause.condition == "JETSQL.NOT_ALLOWED":
+            check_owner(manager, job)
         plan = _accepted_plan(manager, job)
     step = _apply(manager, job, statement.name, Resume(plan, job.plan))
     replaced = plan is not None and plan != job.plan
@@ -180,6 +183,7 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     branches = [(branch.verb, None) for branch in job.body.branches]
     plan = make_plan(job.plan.analysis, options, job.body.verb, None, branches)
     _check_state_compatible(job, plan, options)
+    check_writes(manager, plan, job.owner, options.value_place("lateRows"))
     if plan.options.trigger is Trigger.REAL_TIME and plan.options.trigger is not job.plan.options.trigger:
         check_real_time(manager, job.body, plan, options, job)
     event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)

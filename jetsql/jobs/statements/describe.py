@@ -12,13 +12,13 @@ from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView, ReportedTrigger
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Cause, Job, Snapshot, StopGoal, quoted_text
+from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, StopGoal, quoted_text
 from jetsql.jobs.model.redaction import REDACTED, redact_urls, show
 from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
-from jetsql.jobs.statements.lookup import find_job, visible_jobs
+from jetsql.jobs.statements.lookup import find_job, visible_jobs, visible_plan
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
@@ -54,11 +54,13 @@ def describe(manager: Manager, statement: DescribeJob) -> Table:
     """Return a row for each fact. EXTENDED adds facts about runs, session, state and software versions."""
     view = find_job(manager, statement.name)
     more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
-    return Table(FACT_COLUMNS, (*_facts(view, len(manager.members)), *more))
+    plan = visible_plan(manager, view.job.plan)
+    return Table(FACT_COLUMNS, (*_facts(view, plan, len(manager.members)), *more))
 
 
-def _facts(view: JobView, members: int) -> Iterator[Fact]:
-    job, plan = view.job, view.job.plan
+def _facts(view: JobView, plan: Plan, members: int) -> Iterator[Fact]:
+    """Return the facts. plan: as the caller may see it"""
+    job = view.job
     yield "id", job.id
     yield "name", job.name
     yield "comment", job.version.comment

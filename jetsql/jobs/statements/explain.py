@@ -18,13 +18,15 @@ from jetsql.jobs.planning.sink_traits import replaces_part, traits_of
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
 from jetsql.jobs.statements.creation.create_checks import check_tables, make_statement_plan
+from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.replace import explain_update
-from jetsql.jobs.statements.lookup import find_live_job
+from jetsql.jobs.statements.lookup import find_live_job, visible_plan
 from jetsql.jobs.statements.tables.table_creation import prepare_to_explain, without_secrets
 from jetsql.language.statement import CreateJob, ExplainCreateJob
 from jetsql.resultset import Column, Table
 
 PLAN_COLUMNS: Final = (Column("plan"),)
+_HIDDEN_PLAN: Final = "Only an ADMIN sees Spark's plan."
 
 
 def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession) -> Table:
@@ -36,16 +38,18 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
         create, description = prepare_to_explain(manager, create, options, session)
         table, kept = (f"Table:       {description}",), without_secrets(create)
     plan = make_statement_plan(manager, create, options, session)
-    live = find_live_job(manager, create.name.text)
+    live = find_job_to_create(manager, create)
     check_tables(manager, create, plan, None if live is None else live.job)
-    spark = manager.runtime.explain(create.body, plan, statement.formatted)
+    # Spark's plan shows what views of other users read, and the folders of tables.
+    is_admin = manager.access.is_admin
+    spark = manager.runtime.explain(create.body, plan, statement.formatted) if is_admin else _HIDDEN_PLAN
     start = tuple(_start_lines(manager, kept, options, plan))
     single_read = unexpected_single_read(create.body, plan, create.kind)
     notes = (
         *([single_read.line()] if single_read else ()),
         *(f"Note:        {each}" for each in describe_notes(create.body, plan)),
     )
-    text = "\n".join((*decisions(plan), *table, *notes, *start, "", spark.rstrip()))
+    text = "\n".join((*decisions(visible_plan(manager, plan)), *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options.given),),))
 
 
@@ -55,7 +59,8 @@ def _start_lines(manager: Manager, create: CreateJob, options: StatementOptions,
     if live is not None:
         yield explain_update(manager, live.job, create, options, plan).line()
         return
-    completed = manager.store.newest_named(create.name.text) if create.or_replace else None
+    newest = manager.store.newest_named(create.name.text) if create.or_replace else None
+    completed = newest if newest is not None and manager.access.sees_job(newest) else None
     if completed is not None and completed.status is Status.COMPLETED and is_same_text(completed, create):
         yield UpdateVerdict(UpdateKind.UNCHANGED, "the job had this statement, and has completed").line()
         return

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.access.access_state import table_object
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
-from jetsql.jobs.model.job import Job, Snapshot, name_key
+from jetsql.jobs.model.job import Job, Plan, Snapshot, name_key
 from jetsql.jobs.model.table_names import split_table
 from jetsql.language.statement import Name
 from jetsql.language.tokens import written_name
 
+_HIDDEN_TABLE: Final = "a table that a view reads"
 _MOST_MEANT: Final = 3  # names in a hint
 
 
@@ -43,6 +46,17 @@ def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:
         return snapshots
     operated = {job.id for job in manager.store.all_jobs() if manager.access.has_right_on_job(Right.OPERATE, job)}
     return tuple(snapshot for snapshot in snapshots if snapshot.job_id in operated)
+
+
+def visible_plan(manager: Manager, plan: Plan) -> Plan:
+    """Return a plan to show: without the names of tables on which the caller has no right, as views of others read."""
+    if manager.access.is_admin:
+        return plan
+    sources = tuple(
+        source if manager.access.sees(table_object(source.name)) else replace(source, name=_HIDDEN_TABLE, location="")
+        for source in plan.analysis.sources
+    )
+    return replace(plan, analysis=replace(plan.analysis, sources=sources))
 
 
 def find_job(manager: Manager, name: Name) -> JobView:

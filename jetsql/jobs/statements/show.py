@@ -11,7 +11,7 @@ from typing import Final
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
+from jetsql.jobs.model.job import Job, Plan, RunId, Snapshot, Status, name_key
 from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
@@ -23,6 +23,7 @@ from jetsql.jobs.statements.lookup import (
     like_pattern,
     live_views,
     visible_jobs,
+    visible_plan,
     visible_snapshots,
 )
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
@@ -100,7 +101,8 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
         totals = manager.metrics.totals(job.id) if job.is_live else None
         can_read = manager.access.has_right_on_job(Right.OPERATE, job)
         text = create_text(job) if can_read else None
-        yield (*_job_row(manager, view), *_more_cells(job, began.get(RunId(job.id, job.run)), totals), text)
+        plan = visible_plan(manager, job.plan)
+        yield (*_job_row(manager, view), *_more_cells(job, plan, began.get(RunId(job.id, job.run)), totals), text)
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -109,8 +111,8 @@ def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
         yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
 
 
-def _more_cells(job: Job, started: float | None, totals: Totals | None) -> tuple[Cell, ...]:
-    plan = job.plan
+def _more_cells(job: Job, plan: Plan, started: float | None, totals: Totals | None) -> tuple[Cell, ...]:
+    """Return the cells of further columns. plan: as the caller may see it"""
     streaming = plan.analysis.streaming
     return (
         (job.cause.condition or None) if job.cause is not None else None,

@@ -23,7 +23,7 @@ from jetsql.jobs.access.access_records import (
 )
 from jetsql.jobs.access.access_state import AccessState, containers_of_job, job_object
 from jetsql.jobs.access.effective_rights import published_rights
-from jetsql.jobs.access.rights_table import RIGHTS, containers
+from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS, USER_SETTINGS
 from tests.support.models.lifecycle_cases import job
 
 CATALOG = Securable(SecurableKind.CATALOG, ("spark_catalog",))
@@ -210,6 +210,7 @@ def test_published_rights_are_those_of_each_user() -> None:
             },
         },
         "views": [{"name": ["spark_catalog", "s", "t"], "owner": "bob"}],
+        "settings": list(USER_SETTINGS),
     }
 
 
@@ -221,7 +222,7 @@ def test_each_right_but_ownership_can_be_granted() -> None:
 
 def test_each_kind_of_object_has_its_containers() -> None:
     assert all(
-        SecurableKind.ENGINE in containers(kind)
+        SecurableKind.ENGINE in CONTAINERS[kind]
         for kind in (SecurableKind.TABLE, SecurableKind.JOB, SecurableKind.SCHEMA)
     )
 

@@ -5,57 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.runtime import JobTable
 from jetsql.jobs.statements.job_queries import JobQueries
-from jetsql.jobs.statements.statement_table import SPECS, execute
+from jetsql.jobs.statements.statement_table import SPECS
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
-from jetsql.language import parse
 from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.request import OWNER, Caller, Endpoint, acting_for
-from tests.support.engines.in_memory_runtime import Session
-from tests.support.engines.jobs_harness import JobsHarness, run_manager
-from tests.support.golden_reports import raises
-
-Rows = list[dict[str, Any]]
-
-
-@dataclass
-class Users:
-    """A manager whose statements are sent by users."""
-
-    jobs: JobsHarness
-
-    def run(self, text: str, user: str = OWNER) -> Rows:
-        statement = parse(text)
-        assert statement is not None, text
-        with acting_for(Caller(user, Endpoint.HTTP, "10.0.0.7")):
-            table = execute(self.jobs.manager, statement, Session)
-        return [dict(zip((column.name for column in table.columns), row, strict=True)) for row in table.rows]
-
-    def message(self, text: str, user: str = OWNER) -> str:
-        [row] = self.run(text, user)
-        return str(row["message"])
-
-    def refusal(self, text: str, user: str = OWNER) -> StatementError:
-        with raises(StatementError) as caught:
-            self.run(text, user)
-        return caught.value
-
-    def condition(self, text: str, user: str = OWNER) -> str:
-        """Return the condition of a refusal whose message differs in each run: it names a token."""
-        with pytest.raises(StatementError) as caught:
-            self.run(text, user)
-        return caught.value.condition
-
-    def names(self, text: str, user: str, column: str = "name") -> list[Any]:
-        return [row[column] for row in self.run(text, user)]
+from tests.support.engines.jobs_harness import run_manager
+from tests.support.engines.user_statements import Users
 
 
 @pytest.fixture
@@ -200,13 +162,7 @@ def test_lists_have_only_what_the_caller_may_see(team: Users, user: str, seen: l
 @pytest.mark.parametrize(
     "text",
     [
-        "CREATE JOB n AS INSERT INTO out SELECT * FROM STREAM src",
-        "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT * FROM STREAM src",
-        "EXPLAIN CREATE JOB n AS INSERT INTO out SELECT * FROM STREAM src",
         "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ return 1 $$",
-        "CREATE STREAMING TABLE n AS SELECT * FROM STREAM src",
-        "DROP STREAMING TABLE n",
-        "REFRESH MATERIALIZED VIEW n",
         "CREATE USER n",
         "ALTER USER ann DISABLE",
         "DROP USER eve",
@@ -441,13 +397,21 @@ def test_each_statement_names_the_right_it_needs() -> None:
     assert open_for_all - {kind.__name__ for kind in SPECS if "Expect" in kind.__name__} == {
         "AdvanceClock",
         "AlterOwner",
+        "AlterStreamingTable",
+        "CreateJob",
+        "CreateStreamingTable",
         "DescribeJob",
         "DropSnapshot",
+        "DropStreamingTable",
         "DropToken",
+        "ExplainCreateJob",
+        "ExplainCreateStreamingTable",
         "GrantRights",
+        "RefreshStreamingTable",
         "RevokeRights",
         "RunFile",
         "RunJobs",
+        "ShowCreateStreamingTable",
         "ShowGrants",
         "ShowJobHistory",
         "ShowJobs",

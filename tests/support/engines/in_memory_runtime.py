@@ -14,6 +14,7 @@ from threading import Event, RLock
 from typing import Any
 
 from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.access.job_rights import lost_rights
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
     CopiedState,
@@ -87,6 +88,8 @@ class InMemoryRuntime:
     analysis: Analysis = field(default_factory=analysis)  # of every body
     scan: str = ""  # Spark's plan in EXPLAIN
     rights: str | None = None  # as they were published last
+    checked_as: list[str] = field(default_factory=list)  # the users as whom bodies were checked
+    refused_owners: dict[str, str] = field(default_factory=dict)  # what they lack for each job
     fixed_partitions: str = ""  # why it cannot repartition state
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
@@ -175,6 +178,20 @@ class InMemoryRuntime:
         assert isinstance(session, Session)
         return ".".join(("spark_catalog", "default")[: 3 - len(table.parts)] + table.parts)
 
+    def as_user(self, session: UserSession, user: str) -> UserSession:
+        self.checked_as.append(user)
+        return session
+
+    def check_owner(self, job: Job) -> None:
+        self._pass("check_owner", job)
+        if self.rights is not None and job.owner in self.refused_owners:
+            raise lost_rights(job.owner) from StatementError("NOT_ALLOWED", self.refused_owners[job.owner])
+
+    def check_writes(self, plan: Plan, owner: str) -> None:
+        self._pass("check_writes")
+        if owner in self.refused_owners:
+            raise StatementError("NOT_ALLOWED", self.refused_owners[owner])
+
     def publish_rights(self, rights: str | None) -> None:
         self.rights = rights
 
@@ -210,7 +227,7 @@ class InMemoryRuntime:
         if name in self.refused_confs:
             raise StatementError(self.refused_confs[name], f"'{value}' is no value of {name}.")
 
-    def check_reachable(self, plan: Plan) -> None:
+    def check_reachable(self, plan: Plan, owner: str) -> None:
         self._pass("check_reachable")
         if self.unreachable is not None:
             raise self.unreachable
@@ -226,6 +243,7 @@ class InMemoryRuntime:
     def start(self, job: Job, report: Report) -> None:
         self.newest = job
         self._pass("start", job)
+        self.check_owner(job)
         with self.lock:
             if self.start_errors:
                 raise self.start_errors.pop(0)

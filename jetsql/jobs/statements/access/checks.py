@@ -13,6 +13,7 @@ from typing import Any, Final
 from jetsql.errors import ErrorPlace, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.statement import Name, Statement
 
@@ -26,6 +27,22 @@ class Need:
     right: Right | None  # None if the statement itself leaves out what the caller has no right on
     job: Callable[[Any], Name] | None = None
     """Returns the job of the statement; without it, the right is one on the engine."""
+
+
+def check_owner(manager: Manager, job: Job) -> None:
+    """Check that the owner of a job may do what the job does.
+
+    Raises StatementError NOT_ALLOWED, which says only to the owner and to admins what is missing. Raises Spark's errors
+    for a body that cannot be analysed.
+    """
+    try:
+        manager.runtime.check_owner(job)
+    except StatementError as error:
+        knows_all = manager.access.is_admin or job.owner == manager.access.user
+        if error.condition == "JETSQL.NOT_ALLOWED" and error.__cause__ is not None and knows_all:
+            cause = manager.workers.cause_of(error.__cause__)
+            raise StatementError("NOT_ALLOWED", f"{error.message} {cause.message}", hint=cause.hint) from error
+        raise
 
 
 def check_right(manager: Manager, statement: Statement, need: Need) -> None:

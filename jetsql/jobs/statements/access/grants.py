@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jetsql.errors import StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import Grant, Right, Securable, SecurableKind
@@ -9,9 +11,11 @@ from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.rights_table import RIGHTS
 from jetsql.jobs.lifecycle.events import ChangeOwner
 from jetsql.jobs.lifecycle.runtime import UserSession
+from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.access_registry import refused
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, name_key
+from jetsql.jobs.statements.access.checks import check_owner
 from jetsql.jobs.statements.access.objects import describe_object, find_object, find_table_object
 from jetsql.jobs.statements.access.users import result
 from jetsql.jobs.statements.lookup import find_job
@@ -42,7 +46,7 @@ def grant_rights(manager: Manager, statement: GrantRights, session: UserSession)
         return access_changes.grant(state, made)
 
     before = access.state
-    after = access.change(add)
+    after = access.change(add).state
     words = ", ".join(right.value for right in rights)
     if before == after:
         return result(_shown(after, statement.grantee), f"{_subject(after, statement.grantee)} has {words} already.")
@@ -60,7 +64,7 @@ def revoke_rights(manager: Manager, statement: RevokeRights, session: UserSessio
         return access_changes.revoke(state, grantee, rights, thing, manager.clock(), place)
 
     before = access.state
-    after = access.change(remove)
+    after, note = access.change(remove)
     words = ", ".join(right.value for right in rights)
     shown = _shown(after, statement.grantee)
     key = name_key(shown)
@@ -69,8 +73,9 @@ def revoke_rights(manager: Manager, statement: RevokeRights, session: UserSessio
         return result(shown, f"{_subject(after, statement.grantee)} did not have {words} there, so nothing changed.")
     if kept:
         rest = ", ".join(right.value for right in kept)
-        return result(shown, f"Revoked {words}. The user keeps {rest} by another grant: SHOW GRANTS FOR {shown}.")
-    return result(shown, f"Revoked {words}.")
+        keeps = f"The user keeps {rest} by another grant: SHOW GRANTS FOR {shown}."
+        return result(shown, join_sentences(f"Revoked {words}.", keeps, note))
+    return result(shown, join_sentences(f"Revoked {words}.", note))
 
 
 def _checked(
@@ -109,7 +114,9 @@ def _owns(manager: Manager, thing: Securable) -> bool:
 def grant_role(manager: Manager, statement: GrantRole) -> Table:
     """Give a role. Raises StatementError OBJECT_NOT_FOUND, INVALID_GRANT."""
     before = manager.access.state
-    after = manager.access.change(lambda state: access_changes.grant_role(state, statement.role, statement.grantee))
+    after = manager.access.change(
+        lambda state: access_changes.grant_role(state, statement.role, statement.grantee)
+    ).state
     verb = "has the role already." if before == after else f"has the role {statement.role.text} now."
     return result(_shown(after, statement.grantee), f"{_subject(after, statement.grantee)} {verb}")
 
@@ -118,11 +125,12 @@ def revoke_role(manager: Manager, statement: RevokeRole) -> Table:
     """Take a role. Raises StatementError OBJECT_NOT_FOUND, LAST_ADMIN."""
     before = manager.access.state
     now = manager.clock()
-    after = manager.access.change(
+    after, note = manager.access.change(
         lambda state: access_changes.revoke_role(state, statement.role, statement.grantee, now)
     )
     verb = "did not have the role." if before == after else f"has the role {statement.role.text} no more."
-    return result(_shown(after, statement.grantee), f"{_subject(after, statement.grantee)} {verb}")
+    message = join_sentences(f"{_subject(after, statement.grantee)} {verb}", note)
+    return result(_shown(after, statement.grantee), message)
 
 
 def alter_owner(manager: Manager, statement: AlterOwner, session: UserSession) -> Table:
@@ -133,17 +141,22 @@ def alter_owner(manager: Manager, statement: AlterOwner, session: UserSession) -
         job = find_job(manager, written.job).job
         if not access.is_admin:
             raise refused(access.user, "ALTER JOB ... OWNER TO", Right.ADMIN)
+        if job.is_live:
+            check_owner(manager, replace(job, owner=owner.key))
         _give_job(manager, job, owner.key)
         return result(job.name, f"The owner of the job {job.name} is {owner.name}.")
     thing = find_table_object(manager, written, session)
     if not access.is_admin:
         raise refused(access.user, f"ALTER {written.kind.value} ... OWNER TO", Right.ADMIN)
-    access.change(lambda state: access_changes.set_owner(state, thing, owner.key))
-    return result(str(written.name), f"The owner of {written.name} is {owner.name}.")
+    change = access.change(lambda state: access_changes.set_owner(state, thing, owner.key))
+    return result(str(written.name), join_sentences(f"The owner of {written.name} is {owner.name}.", change.note))
 
 
 def reassign_owned(manager: Manager, statement: ReassignOwned) -> Table:
-    """Give all objects of a user to another one. Raises StatementError OBJECT_NOT_FOUND."""
+    """Give all objects of a user to another one. Raises StatementError OBJECT_NOT_FOUND.
+
+    A job whose new owner lacks a right that it needs is suspended.
+    """
     access = manager.access
     before = access_changes.find_user(access.state, statement.before)
     after = access_changes.find_user(access.state, statement.after)
@@ -151,9 +164,12 @@ def reassign_owned(manager: Manager, statement: ReassignOwned) -> Table:
     things = access.state.owned_by(before.key)
     for job in jobs:
         _give_job(manager, job, after.key)
-    access.change(lambda state: access_changes.reassign(state, before.key, after.key))
+    change = access.change(lambda state: access_changes.reassign(state, before.key, after.key))
     given = " and ".join((counted(len(jobs), "job"), counted(len(things), "other object")))
-    return result(after.name, f"{after.name} owns {given} of {before.name} now.")
+    suspended = manager.owner_rights.suspend_refused(manager.view(job).job for job in jobs)
+    return result(
+        after.name, join_sentences(f"{after.name} owns {given} of {before.name} now.", change.note, suspended)
+    )
 
 
 def _give_job(manager: Manager, job: Job, owner: str) -> None:

@@ -76,12 +76,12 @@ def alter_user(manager: Manager, statement: AlterUser) -> Table:
     user = access_changes.find_user(manager.access.state, name)
     if user.disabled is disable:
         return result(user.name, f"The user is {'disabled' if disable else 'enabled'} already.")
-    manager.access.change(lambda state: access_changes.set_disabled(state, name, disable, manager.clock()))
+    change = manager.access.change(lambda state: access_changes.set_disabled(state, name, disable, manager.clock()))
     if not disable:
         return result(user.name, "Enabled. The tokens of the user are accepted again.")
     if user.key == OWNER:
         return result(user.name, "Disabled. All endpoints refuse the token of the home from now on.")
-    return result(user.name, "Disabled. The tokens of the user are refused from now on.")
+    return result(user.name, join_sentences("Disabled. The tokens of the user are refused from now on.", change.note))
 
 
 def drop_user(manager: Manager, statement: DropUser) -> Table:
@@ -95,9 +95,9 @@ def drop_user(manager: Manager, statement: DropUser) -> Table:
         things = [describe_object(manager, thing) for thing in state.owned_by(name_key(name.text))]
         return access_changes.remove_user(state, name, [*owned, *things], manager.clock())
 
-    after = manager.access.change(drop)
-    last = "" if after.has_users else "The engine has no users any more, so rights do not apply."
-    return result(name.text, join_sentences("Dropped, with tokens and rights.", last))
+    change = manager.access.change(drop)
+    last = "" if change.state.has_users else "The engine has no users any more, so rights do not apply."
+    return result(name.text, join_sentences("Dropped, with tokens and rights.", last, change.note))
 
 
 def create_role(manager: Manager, statement: CreateRole) -> Table:
@@ -114,8 +114,8 @@ def drop_role(manager: Manager, statement: DropRole) -> Table:
     name = statement.name
     if statement.if_exists and manager.access.state.role(name_key(name.text)) is None:
         return result(name.text, f"There is no role named {name.text}; nothing to drop.")
-    manager.access.change(lambda state: access_changes.remove_role(state, name, manager.clock()))
-    return result(name.text, "Dropped, with its rights.")
+    change = manager.access.change(lambda state: access_changes.remove_role(state, name, manager.clock()))
+    return result(name.text, join_sentences("Dropped, with its rights.", change.note))
 
 
 def create_token(manager: Manager, statement: CreateToken) -> Table:

@@ -11,6 +11,7 @@ from typing import Final
 
 from jetsql import request
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.scaling import describe_missing_members
 from jetsql.jobs.lifecycle.start import describe_beginning
@@ -27,8 +28,8 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.single_read import SingleRead, find_single_read
 from jetsql.jobs.statements.command_result import CommandResult, error_text
 from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
+from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
-from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.jobs.statements.snapshot import find_snapshot
 from jetsql.language.statement import Body, CreateJob, TableKind, Verb
 from jetsql.resultset import Table
@@ -46,13 +47,13 @@ def create(manager: Manager, statement: CreateJob, session: UserSession, job_id:
     options = parse_options(statement.options)
     while True:  # again only when another statement changes the job or the snapshot in the meantime
         request.current().cancellation.check()
-        live = find_live_job(manager, statement.name.text)
+        live = find_job_to_create(manager, statement)
         try:
             if live is None:
                 return _create(manager, statement, options, session, job_id).table()
             if statement.or_replace:
                 return replace_job(manager, statement, options, session, live.job).table()
-            return _already_exists(live, statement, options).table()
+            return _already_exists(manager, live, statement, options).table()
         except (_Conflict, JobEnded):
             continue
 
@@ -128,7 +129,7 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: StatementO
     return snapshot
 
 
-def _already_exists(live: JobView, statement: CreateJob, options: StatementOptions) -> CommandResult:
+def _already_exists(manager: Manager, live: JobView, statement: CreateJob, options: StatementOptions) -> CommandResult:
     job = live.job
     if not statement.if_not_exists:
         raise StatementError(
@@ -137,7 +138,8 @@ def _already_exists(live: JobView, statement: CreateJob, options: StatementOptio
             place=statement.name.place,
             hint="Use another name, DROP JOB first, CREATE JOB IF NOT EXISTS or CREATE OR REPLACE JOB.",
         )
-    differences = " ".join(_differences(job, statement, options))
+    can_read = manager.access.has_right_on_job(Right.OPERATE, job)
+    differences = " ".join(_differences(job, statement, options)) if can_read else "Its statement is hidden."
     return CommandResult(job, f"A job with this name already exists. {differences or 'It is the same.'}")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jetsql.errors import ErrorPlace, StatementError
+from jetsql.errors import ErrorPlace, Span, StatementError
+from jetsql.jobs.access.rights_table import USER_SETTINGS
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Plan
@@ -12,9 +13,11 @@ from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.table_verb import check_reads_stream
+from jetsql.jobs.statements.creation.job_owners import owner_of
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.language import find_name
-from jetsql.language.statement import Body, CreateJob, Verb
+from jetsql.language.statement import Body, CreateJob, OptionText, Verb
+from jetsql.secret_references import is_reference
 
 
 def make_statement_plan(
@@ -22,9 +25,10 @@ def make_statement_plan(
 ) -> Plan:
     """Return the plan of a statement. job: the one that it replaces. Raises as `JobRuntime.analyse` and `make_plan`."""
     check_confs(manager, options)
+    owner = owner_of(manager, statement)
 
     def is_useful(changed: CreateJob) -> bool:
-        plan = _make_plan(manager, changed, options, session, job)
+        plan = _make_plan(manager, changed, options, session, job, owner)
         # Without keys, SINK INTO would add a row for each change.
         return plan.sinks[0].upsert or changed.body.verb in (
             statement.body.verb,
@@ -33,22 +37,29 @@ def make_statement_plan(
         )
 
     try:
-        return _make_plan(manager, statement, options, session, job)
+        return _make_plan(manager, statement, options, session, job, owner)
     except StatementError as error:
         add_rewritten_body(error, manager, statement, options, session, is_useful)
         raise
 
 
 def _make_plan(
-    manager: Manager, statement: CreateJob, options: StatementOptions, session: UserSession, job: Job | None
+    manager: Manager,
+    statement: CreateJob,
+    options: StatementOptions,
+    session: UserSession,
+    job: Job | None,
+    owner: str,
 ) -> Plan:
     body = statement.body
+    session = manager.runtime.as_user(session, owner)
     modes = modes_of(body.verb, options.values.output_mode)
     local_windows = job is None or not has_utc_windows(job)
     analysis = manager.runtime.analyse(body, session, modes, options.values.state_ttl_millis, local_windows)
     check_reads_stream(body, analysis, statement.kind)
     branches = [(branch.verb, branch.target) for branch in body.branches]
     plan = make_plan(analysis, options, body.verb, body.target, branches)
+    check_writes(manager, plan, owner, body.target)
     if plan.options.trigger is Trigger.REAL_TIME:
         check_real_time(manager, statement.body, plan, options, job)
     return plan
@@ -69,11 +80,30 @@ def check_confs(manager: Manager, options: StatementOptions) -> None:
         text = options.texts.get(name)
         if text is None:  # the job has it already
             continue
+        _check_allowed_conf(manager, name, value, text)
         try:
             manager.runtime.check_conf(name, value)
         except StatementError as error:
             key_at_fault = error.condition != "JETSQL.INVALID_OPTION_VALUE"
             raise error.at(text.key_place if key_at_fault else text.value_place) from None
+
+
+def _check_allowed_conf(manager: Manager, name: str, value: str, text: OptionText) -> None:
+    """Raise StatementError NOT_ALLOWED for a setting that only an admin may give a job."""
+    is_of_users = name.lower() in map(str.lower, USER_SETTINGS)
+    if manager.access.is_admin or (is_of_users and not is_reference(value)):
+        return
+    message = f"Only an ADMIN may give a job the setting '{name}'."
+    if is_of_users:
+        message = f"Only an ADMIN may give a job a setting from a secret, as here '{name}'."
+    hint = f"Users set only {', '.join(USER_SETTINGS)}, to a value."
+    raise StatementError("NOT_ALLOWED", message, place=text.key_place, hint=hint)
+
+
+def check_writes(manager: Manager, plan: Plan, owner: str, place: Span | None) -> None:
+    """Check the rights of a job's owner on the tables that the job writes. Raises StatementError NOT_ALLOWED."""
+    with ErrorPlace(place):
+        manager.runtime.check_writes(plan, owner)
 
 
 def check_tables(manager: Manager, statement: CreateJob, plan: Plan, job: Job | None = None) -> None:
@@ -105,7 +135,8 @@ def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
     """Raise StatementError at the name of the table whose external system is unavailable or refuses the job."""
     body = statement.body
     try:
-        manager.workers.call(lambda: manager.runtime.check_reachable(plan)).result()
+        owner = owner_of(manager, statement)
+        manager.workers.call(lambda: manager.runtime.check_reachable(plan, owner)).result()
     except StatementError as error:
         source = find_name(body.spark_text, error.table.split("."), body.target.stop) if error.table else None
         error.at(source or body.target)

@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from jetsql.errors import Span, StatementError
+from jetsql.errors import ErrorPlace, Span, StatementError
+from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.access.access_state import table_object
 from jetsql.jobs.lifecycle.runtime import JobTable, UserSession
 from jetsql.jobs.lifecycle.step_context import can_run_again
+from jetsql.jobs.manager.access_registry import refused
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status, Version, name_key
@@ -21,11 +24,12 @@ from jetsql.jobs.model.table_names import job_name, join_table, split_table, wit
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.statements import control, describe
+from jetsql.jobs.statements.access.checks import check_owner
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
 from jetsql.jobs.statements.creation.create import start_job
 from jetsql.jobs.statements.explain import explain
 from jetsql.jobs.statements.lookup import find_live_job, like_pattern, live_views, visible_jobs
-from jetsql.jobs.statements.tables.table_creation import create_with_table, without_secrets
+from jetsql.jobs.statements.tables.table_creation import create_with_table, drop_table, without_secrets
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language import parse
 from jetsql.language.statement import (
@@ -68,7 +72,7 @@ def create_streaming_table(manager: Manager, statement: CreateStreamingTable, se
     if live is not None and job.if_not_exists and live.job.version.table_kind is statement.kind:
         message = f"The {statement.kind.value.lower()} already exists. {_same_or_not(live.job, job)}"
         return CommandResult(live.job, message).table()
-    ended = None if live is not None else manager.store.newest_named(job.name.text)
+    ended = None if live is not None else _newest_ended(manager, job.name.text)
     if ended is None or ended.version.table_kind is None:
         return _create(manager, job, session)
     existing = manager.runtime.find_table(ended.plan.analysis.sink.table)
@@ -132,13 +136,18 @@ def drop_streaming_table(manager: Manager, statement: DropStreamingTable, sessio
         if statement.if_exists:
             return no_job_result(name.text, f"There is no {statement.kind.value.lower()} {table}; nothing to drop.")
         raise _not_found(statement.kind, table, statement.table.place)
+    what = f"DROP {statement.kind.value}"
+    if job is not None:
+        _require(manager, Right.OWNER, job, what, statement.table.place)
+    elif not manager.access.owns(table_object(table)):
+        raise refused(manager.access.user, what, Right.OWNER, f" on {table}").at(statement.table.place)
     _refuse_other_users(manager, table, job, statement.table.place)
     dropped = control.drop(manager, DropJob(Name(job.id, name.place, is_id=True))) if job is not None else None
     if job is not None and manager.view(job).job.is_live:
         assert dropped is not None
         return dropped  # the job is still being stopped; the same statement drops the table later
     if existing is not None:
-        manager.runtime.drop_table(existing.name)
+        drop_table(manager, existing.name)
     if dropped is None:
         return no_job_result(name.text, f"Dropped the {statement.kind.value.lower()}; it had no live job.")
     return dropped
@@ -155,7 +164,9 @@ def _refuse_other_users(manager: Manager, table: str, job: Job | None, place: Sp
 def refresh_streaming_table(manager: Manager, statement: RefreshStreamingTable, session: UserSession) -> Table:
     """Bring a table up to date: run its batch job again, or wait until its streaming job has no more rows."""
     _, name = _names(manager, statement.table, session)
-    return _refresh(manager, _job(manager, statement.table, statement.kind, session), name)
+    job = _job(manager, statement.table, statement.kind, session)
+    _require(manager, Right.OPERATE, job, f"REFRESH {statement.kind.value}", statement.table.place)
+    return _refresh(manager, job, name)
 
 
 def _refresh(manager: Manager, job: Job, name: Name) -> Table:
@@ -180,6 +191,7 @@ def _refresh(manager: Manager, job: Job, name: Name) -> Table:
 def _run_again(manager: Manager, job: Job, name: Name) -> Table:
     """Run an ended batch job again, as a new job with its name."""
     given = parse_options((), before=job.plan.options.given)
+    check_owner(manager, job)
     plan = make_plan(manager.runtime.analyse_again(job), given, job.body.verb, None)
     version = Version(
         statement=job.version.statement,
@@ -190,7 +202,7 @@ def _run_again(manager: Manager, job: Job, name: Name) -> Table:
         session_defaults=job.version.session_defaults,
         table_kind=job.version.table_kind,
     )
-    new = Job(manager.new_id(), job.name, version, manager.clock())
+    new = Job(manager.new_id(), job.name, version, manager.clock(), owner=job.owner)
     return start_job(manager, new, name.place, "Refreshed.").table()
 
 
@@ -198,6 +210,8 @@ def alter_streaming_table(manager: Manager, statement: AlterStreamingTable, sess
     """Suspend, resume or restart the job of a table, or change its options."""
     job = _job(manager, statement.table, statement.kind, session)
     name = Name(job.id, statement.table.place, is_id=True)
+    right = Right.OWNER if statement.action is TableAction.OPTIONS else Right.OPERATE
+    _require(manager, right, job, f"ALTER {statement.kind.value}", statement.table.place)
     match statement.action:
         case TableAction.SUSPEND:
             return control.suspend(manager, SuspendJob(name))
@@ -236,6 +250,7 @@ def _newest_jobs(manager: Manager, kind: TableKind) -> Iterator[Job]:
 def show_create_streaming_table(manager: Manager, statement: ShowCreateStreamingTable, session: UserSession) -> Table:
     """Return the statement that creates a table and its job, with the current options of the job."""
     job = _job(manager, statement.table, statement.kind, session)
+    _require(manager, Right.OPERATE, job, f"SHOW CREATE {statement.kind.value}", statement.table.place)
     return Table(CREATE_COLUMNS, ((describe.create_text(job),),))
 
 
@@ -262,7 +277,7 @@ def _job(manager: Manager, table: TableIdentifier, kind: TableKind, session: Use
     if _find(manager, qualified, kind, table.place) is None:
         raise _not_found(kind, qualified, table.place)
     live = find_live_job(manager, name.text)
-    job = live.job if live is not None else manager.store.newest_named(name.text)
+    job = live.job if live is not None else _newest_ended(manager, name.text)
     if job is None or job.version.table_kind is None:
         message = f"The {kind.value.lower()} {qualified} has no job any more."
         hint = f"Create its job again with CREATE OR REFRESH {kind.value}, or DROP {kind.value}."
@@ -273,11 +288,32 @@ def _job(manager: Manager, table: TableIdentifier, kind: TableKind, session: Use
 def _find(manager: Manager, table: str, kind: TableKind, place: Span) -> JobTable | None:
     """Return the table with a qualified name, or None. Raises StatementError TABLE_NOT_FOUND for another kind."""
     existing = manager.runtime.find_table(table)
-    if existing is None or existing.kind == kind.value:
+    if existing is None or not _is_visible(manager, table):
+        return None
+    if existing.kind == kind.value:
         return existing
     there = existing.kind or ("VIEW" if existing.is_view else "TABLE")
     message = f"{table} is no {kind.value.lower()}, but a {there.lower()}."
     raise StatementError("TABLE_NOT_FOUND", message, place=place, hint=f"Write {there} instead of {kind.value}.")
+
+
+def _is_visible(manager: Manager, table: str) -> bool:
+    """Return whether the caller has a right on a table or on its job."""
+    if manager.access.sees(table_object(table)):
+        return True
+    name = job_name(table)
+    return find_live_job(manager, name) is not None or _newest_ended(manager, name) is not None
+
+
+def _newest_ended(manager: Manager, name: str) -> Job | None:
+    """Return the newest job with a name of those that have ended, if the caller has a right on it."""
+    job = manager.store.newest_named(name)
+    return job if job is not None and manager.access.sees_job(job) else None
+
+
+def _require(manager: Manager, right: Right, job: Job, what: str, place: Span) -> None:
+    with ErrorPlace(place):
+        manager.access.require_on_job(right, job, what)
 
 
 def _not_found(kind: TableKind, table: str, place: Span) -> StatementError:

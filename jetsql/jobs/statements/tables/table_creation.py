@@ -13,6 +13,8 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.access import access_changes
+from jetsql.jobs.access.access_state import table_object
 from jetsql.jobs.lifecycle.runtime import JobTable, UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.body_analysis import Analysis
@@ -25,6 +27,7 @@ from jetsql.jobs.planning.table_verb import choose_verb
 from jetsql.jobs.planning.update_verdict import EXISTING_TABLE
 from jetsql.jobs.statements.creation.create import create
 from jetsql.jobs.statements.creation.create_checks import make_statement_plan
+from jetsql.jobs.statements.creation.job_owners import find_job_to_create, owner_of
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
 from jetsql.jobs.statements.lookup import find_live_job
 from jetsql.language import parse
@@ -42,6 +45,8 @@ def create_with_table(manager: Manager, statement: CreateJob, session: UserSessi
     """
     if statement.table is None:
         return create(manager, statement, session)
+    find_job_to_create(manager, statement)
+    session = manager.runtime.as_user(session, owner_of(manager, statement))
     table = manager.runtime.qualify(statement.table.name, session)
     existing = _find_usable_table(manager, statement, table)
     if existing is None:
@@ -100,9 +105,16 @@ def _find_usable_table(manager: Manager, statement: CreateJob, table: str) -> Jo
     """Return as `_usable_table`; a table that an interrupted statement has left is dropped."""
     existing = _usable_table(manager, statement, table)
     if existing is not None and _is_leftover(manager, existing):
-        manager.runtime.drop_table(existing.name)
+        drop_table(manager, existing.name)
         return None
     return existing
+
+
+def drop_table(manager: Manager, table: str) -> None:
+    """Drop a table with its rights. table: its qualified name"""
+    manager.runtime.drop_table(table)
+    if manager.access.has_users:
+        manager.access.change(lambda state: access_changes.drop_object(state, table_object(table)))
 
 
 def _usable_table(manager: Manager, statement: CreateJob, table: str) -> JobTable | None:
@@ -112,8 +124,8 @@ def _usable_table(manager: Manager, statement: CreateJob, table: str) -> JobTabl
     """
     assert statement.table is not None, "the statement has a table"
     existing = manager.runtime.find_table(table)
-    if existing is None:
-        return None
+    if existing is None or not manager.access.sees(table_object(table)):
+        return None  # Spark refuses to create a table that the caller cannot see
     live = find_live_job(manager, statement.name.text)
     written = live is not None and name_key(live.job.plan.analysis.sink.table) == name_key(table)
     if not written and _is_leftover(manager, existing):
@@ -218,12 +230,15 @@ def _create_both(manager: Manager, statement: CreateJob, session: UserSession, t
     if statement.kind is not None:
         properties[KIND_PROPERTY] = statement.kind.value
     manager.runtime.create_table(statement.body, session, properties)
+    if manager.access.has_users:
+        owner = owner_of(manager, statement)
+        manager.access.change(lambda state: access_changes.set_owner(state, table_object(table), owner))
     failpoint("table-created", statement.name.text)
     try:
         return create(manager, without_secrets(prepared), session, job_id)
     except BaseException:
         if not _is_used(manager, statement.name.text, job_id, table):
-            manager.runtime.drop_table(table)
+            drop_table(manager, table)
         raise
 
 

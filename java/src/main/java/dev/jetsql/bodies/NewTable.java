@@ -2,12 +2,15 @@ package dev.jetsql.bodies;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.catalog.CatalogTables;
+import dev.jetsql.catalog.Sessions;
 import dev.jetsql.catalog.TableVersions;
 import dev.jetsql.catalog.Tables;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
+import dev.jetsql.common.Principals;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.kafka.CreateKafkaTableCommand;
+import dev.jetsql.rights.Rights;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Map;
@@ -86,7 +89,19 @@ public final class NewTable {
             var statement =
                 (CreateTableAsSelect) session.sessionState().sqlParser().parsePlan(text);
             var columns = check(session, statement.query()).schema();
-            TableVersions.ran(Dataset.ofRows(session, empty(statement, columns, more)));
+            check(session, empty(statement, columns, Map.of()));
+            // Users may not set properties of tables, and these are the engine's.
+            var engine =
+                Rights.current() == null
+                    ? session
+                    : Principals.copyFor(session, Principals.SYSTEM);
+            var create = empty(statement, columns, more);
+            Sessions.active(
+                engine,
+                () -> {
+                  TableVersions.ran(Dataset.ofRows(engine, create));
+                  return null;
+                });
             return null;
           } catch (Exception e) { // a Scala method declares no checked exception
             throw Exceptions.raise(e);

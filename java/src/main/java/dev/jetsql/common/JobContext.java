@@ -7,6 +7,9 @@ public final class JobContext {
   /** The setting that marks the session of a job's run. */
   public static final String JOB_CONF = "spark.jetsql.job";
 
+  /** The setting with the owner of the job in the session of a run. No user can set it. */
+  public static final String OWNER_CONF = "spark.jetsql.owner";
+
   /**
    * The value of the option `maxFileAge` for jobs. By default Spark's file source silently skips
    * files that are a week older than the newest one.

@@ -44,6 +44,16 @@ public final class Principals {
   }
 
   /**
+   * Returns a session with the settings, schema and temporary views of another one, for a user.
+   * Python calls it to check the body of a job as the owner of the job.
+   */
+  public static SparkSession copyFor(SparkSession session, String user) {
+    var copy = session.cloneSession();
+    set(copy, user);
+    return copy;
+  }
+
+  /**
    * Returns the user of a session, or null if it has none. The user of a copy is that of its
    * original: Spark copies sessions for streaming queries and for cached tables.
    */

@@ -3,8 +3,10 @@ package dev.jetsql.rights;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Principals;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -23,6 +25,7 @@ public final class Rights {
 
   private final Map<String, UserRights> users = new HashMap<>();
   private final Map<List<String>, String> viewOwners = new HashMap<>(); // by qualified name
+  private final Set<String> settings = new HashSet<>(); // in lower case
 
   private Rights(JsonNode published) {
     published
@@ -31,15 +34,16 @@ public final class Rights {
         .forEach(user -> users.put(user.getKey(), new UserRights(user.getValue())));
     for (var view : published.path("views"))
       viewOwners.put(lower(Json.texts(view.get("name"))), view.get("owner").asText());
+    published.path("settings").forEach(name -> settings.add(name.asText().toLowerCase(Locale.ROOT)));
   }
 
   /**
    * Replaces the rights. Statements that are being analyzed keep those that they have read.
    *
    * @param json null for a home without users; otherwise {"users": {name: {"admin": boolean,
-   *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": [{"name": [parts], "owner"}]}. A
-   *     user who is not in it may do nothing. A view that is not in it belongs to the built-in
-   *     user.
+   *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": [{"name": [parts], "owner"}],
+   *     "settings": [names that every user may set]}. A user who is not in it may do nothing. A view
+   *     that is not in it belongs to the built-in user.
    */
   public static void publish(String json) {
     current = json == null ? null : new Rights(Json.read(json));
@@ -115,6 +119,38 @@ public final class Rights {
   /** Returns as whom the body of a persistent view is checked. */
   public String viewOwner(List<String> name) {
     return viewOwners.getOrDefault(lower(name), Principals.OWNER);
+  }
+
+  /** Returns whether every user may set a setting of Spark. */
+  public boolean isSetting(String name) {
+    return settings.contains(name.toLowerCase(Locale.ROOT));
+  }
+
+  /** Returns the names of the settings that every user may set. */
+  public Set<String> settings() {
+    return Collections.unmodifiableSet(settings);
+  }
+
+  /** Returns whether rights apply to a user; called from Python. */
+  public static boolean restrict(String user) {
+    var rights = current();
+    return rights != null && !rights.isAdmin(user);
+  }
+
+  /**
+   * Returns whether a user has a right on a table, or CREATE on its schema; called from Python.
+   *
+   * @param user null for a session without a user
+   * @param name the parts of the table's qualified name, a JSON array
+   */
+  public static boolean allow(String user, String right, String name) {
+    var rights = current();
+    if (rights == null) return true;
+    if (user == null) return false;
+    var parts = Json.readTexts(name);
+    return right.equals(Right.CREATE.name())
+        ? rights.allowsCreate(user, parts.subList(0, parts.size() - 1))
+        : rights.allows(user, Right.valueOf(right), parts);
   }
 
   private boolean allows(String user, Set<Right> wanted, Kind kind, List<String> name) {

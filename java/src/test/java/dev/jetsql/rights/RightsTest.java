@@ -122,6 +122,28 @@ final class RightsTest {
   }
 
   @Test
+  void someSettingsAreForAllUsers() {
+    Rights.publish("{\"users\": {}, \"settings\": [\"a.timeZone\"]}");
+    assertTrue(Rights.current().isSetting("a.timezone"));
+    assertFalse(Rights.current().isSetting("a.time"));
+  }
+
+  @Test
+  void theEngineAsksForTheRightsOfAUser() {
+    assertFalse(Rights.restrict("ann"));
+    assertTrue(Rights.allow("ann", "SELECT", "[\"spark_catalog\", \"s\", \"orders\"]"));
+    of(
+        "{'right': 'SELECT', 'kind': 'TABLE', 'name': ['spark_catalog', 's', 'orders']}",
+        "{'right': 'CREATE', 'kind': 'SCHEMA', 'name': ['spark_catalog', 'own']}");
+    assertTrue(Rights.restrict("ann") && Rights.restrict("bob"));
+    assertFalse(Rights.restrict(Principals.OWNER));
+    assertTrue(Rights.allow("ann", "SELECT", "[\"spark_catalog\", \"s\", \"orders\"]"));
+    assertFalse(Rights.allow("ann", "INSERT", "[\"spark_catalog\", \"s\", \"orders\"]"));
+    assertTrue(Rights.allow("ann", "CREATE", "[\"spark_catalog\", \"own\", \"t\"]"));
+    assertFalse(Rights.allow(null, "SELECT", "[\"spark_catalog\", \"s\", \"orders\"]"));
+  }
+
+  @Test
   void viewsHaveOwners() {
     Rights.publish(
         "{'users': {}, 'views': [{'name': ['spark_catalog', 's', 'V'], 'owner': 'bob'}]}"

@@ -82,12 +82,19 @@ public final class StatementGate extends Rule<LogicalPlan> {
     }
     var user = Principals.of(session);
     if (user == null) throw Refusals.noUser();
-    setCurrentUser(user);
+    setCurrentUser(shownUser(user));
     // The body of a view has the rights of its owner, which the second gate knows.
     if (rights.isAdmin(user) || AnalysisContext.get().nestedViewDepth() > 0) return plan;
     if (isMissingAndOptional(plan, rights, user)) return new NoopCommand("DROP", name(plan));
     new Check(rights, user).visit(plan);
     return plan;
+  }
+
+  /** Returns the user of current_user(): in the runs of a job, which are the engine's, its owner. */
+  private String shownUser(String user) {
+    return user.equals(Principals.SYSTEM)
+        ? session.sessionState().conf().getConfString(JobContext.OWNER_CONF, user)
+        : user;
   }
 
   /** Sets what current_user() returns in this thread. The engine's own sessions keep Spark's. */

@@ -1,0 +1,58 @@
+"""The check of a job as its owner: of its body, by Spark's gates in a session of the owner, and of its writes.
+
+The run itself is one of the engine, which no right limits. So the check comes before each run.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from jetsql.engine.runs.analysis import resolve_with_plan
+from jetsql.engine.session.engine_sessions import as_user, is_allowed, is_restricted
+from jetsql.engine.session.job_sessions import JobSessions
+from jetsql.engine.sinks.job_sinks import JobSinks
+from jetsql.errors import JetSQLError, StatementError
+from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.access.job_rights import lost_rights, needed_rights
+from jetsql.jobs.model.job import Job, Plan
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+def check_owner(job: Job, sessions: JobSessions, sinks: JobSinks) -> None:
+    """Check that the owner of a job may do what the job does.
+
+    Raises StatementError NOT_ALLOWED, whose cause says what is missing, and names objects that other users may not see.
+    Raises as `resolve_with_plan` if the body cannot be analysed for another reason.
+    """
+    if not is_restricted(sinks.spark, job.owner):
+        return
+    session = as_user(sessions.open_for_job(job), job.owner)
+    try:
+        resolve_with_plan(job.body, session, job.plan)
+        check_writes(job.owner, job.plan, sinks)
+    except Exception as error:
+        if not (isinstance(error, JetSQLError) and error.condition == "JETSQL.NOT_ALLOWED"):
+            # An object without a right has the error of a missing one. The engine finds it, unless it is missing.
+            resolve_with_plan(job.body, sessions.open_for_job(job), job.plan)
+        _LOG.info("Job %s is not allowed: %s", job.id, error)
+        raise lost_rights(job.owner) from error
+
+
+def check_writes(owner: str, plan: Plan, sinks: JobSinks) -> None:
+    """Check the rights on all tables that a job writes; those on what it reads are checked with its body.
+
+    Raises StatementError NOT_ALLOWED, in the same words for a table that the owner cannot see and for a missing one.
+    """
+    if not is_restricted(sinks.spark, owner):
+        return
+    for right, table in needed_rights(plan, sinks.side_tables(plan)):
+        exists = sinks.catalog.table(table) is not None
+        if is_allowed(sinks.spark, owner, right if exists else Right.CREATE, table):
+            continue
+        seen = any(is_allowed(sinks.spark, owner, each, table) for each in (Right.SELECT, Right.INSERT, Right.MODIFY))
+        on_schema = not (seen and exists) and not is_allowed(sinks.spark, owner, Right.CREATE, table)
+        needed, on = (Right.CREATE, f"the schema of {table}") if on_schema else (right, table)
+        message = f"The user {owner} lacks the right {needed.value} on {on}, which the job needs."
+        raise StatementError("NOT_ALLOWED", message, hint="Ask an admin to grant it.")
