@@ -151,7 +151,7 @@ def _status_fields(engine: RunningEngine) -> dict[str, Any]:
         "role": engine.info.get("role", "leader"),  # an engine of release 0.1 has none
         "leader": engine.info.get("leader"),
         "warm": engine.info.get("warm"),
-        **{name: engine.info[name] for name in ("version", "spark", "home", "master", "pid")},
+        **{name: engine.info.get(name) for name in ("version", "spark", "home", "master", "pid")},
         "url": engine.note.url,
         "connect": engine.note.connect or None,
         "thrift": engine.note.thrift or None,

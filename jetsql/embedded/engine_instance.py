@@ -181,13 +181,12 @@ class EngineInstance:
         return self.queries.all_samples()
 
     def about(self) -> dict[str, Any]:
-        """Return facts about this engine, as JSON values."""
+        """Return facts about this engine, as JSON values; those about its machine only for an admin."""
+        machine = {"master": self.spark.sparkContext.master, "home": str(self.home), "pid": os.getpid()}
         return {
             "version": VERSION,
             "spark": self.spark.version,
-            "master": self.spark.sparkContext.master,
-            "home": str(self.home),
-            "pid": os.getpid(),
+            **(machine if self.accounts.is_admin else {}),
             "role": Role.LEADER.value,
             "jobs": dict(self.queries.statuses()),
         }

@@ -246,7 +246,7 @@ def qualified(name: Iterable[str]) -> tuple[str, ...]:
 
 
 def containers(thing: Securable) -> tuple[Securable, ...]:
-    """Return the objects that contain an object, the nearest first; for the schemas of a job, see `containers_of_job`."""
+    """Return the objects that contain an object, the nearest first; those of a job are in `containers_of_job`."""
     if thing.kind is SecurableKind.JOB:
         return (ENGINE_ITSELF,)
     lengths = {
