@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -19,8 +20,9 @@ from jetsql.console.standby_page import standby_pages
 from jetsql.embedded.http_serving import create_server
 from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.warm_up import WarmUp
+from jetsql.jobs.access.token_accounts import StoredAccounts
 from jetsql.jobs.store.postgresql.lease import Lease
-from jetsql.server.auth import TokenAuth
+from jetsql.server.auth import Accounts, TokenAuth
 from jetsql.server.server_certificate import ServerCertificate
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import Settings
@@ -62,7 +64,8 @@ class Standby:
             leader = lease.leader.address if lease.leader is not None else ""
             return {"leader": leader, "warm": warm_up.is_warm}
 
-        with self.serving(about), warm_up.running():
+        accounts = StoredAccounts(lambda: lease.access, time.time)
+        with self.serving(about, accounts), warm_up.running():
             leads = lease.wait(self._stop)
             if not leads:
                 self._on_stop()
@@ -70,10 +73,13 @@ class Standby:
         return leads
 
     @contextmanager
-    def serving(self, about: Callable[[], Mapping[str, Any]]) -> Iterator[None]:
-        """Answer clients inside the context. about: returns what changes, as for `StandbyServer`."""
+    def serving(self, about: Callable[[], Mapping[str, Any]], accounts: Accounts | None = None) -> Iterator[None]:
+        """Answer clients inside the context.
+
+        about: returns what changes, as for `StandbyServer`. accounts: None while the store is out of reach.
+        """
         endpoints = self._settings.endpoints
-        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host))
+        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts)
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
         app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app

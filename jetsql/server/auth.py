@@ -42,6 +42,10 @@ class Accounts(TokenUsers, Protocol):
     def is_active_admin(self, user: str) -> bool:
         """Return whether a user has all rights, and can log in."""
 
+    @property
+    def is_admin(self) -> bool:
+        """Return whether the caller has all rights."""
+
     def require(self, right: Right, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
 
@@ -153,6 +157,11 @@ class TokenAuth:
     def is_known(self, headers: Headers) -> bool:
         """Return whether a request has a token or belongs to a session of the application that checks itself."""
         return self.user_of_request(headers) is not None or self._has_session(headers)
+
+    @property
+    def is_admin(self) -> bool:
+        """Return whether the caller has all rights."""
+        return self._accounts is None or self._accounts.is_admin
 
     def require(self, right: Right, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""

@@ -11,10 +11,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from jetsql.errors import EngineError, StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.server import wire
 from jetsql.server.auth import TokenAuth
 from jetsql.server.statement_response import error_response
 
+_OF_MACHINE: Final = ("master", "home", "pid")
+"""The facts about an engine that only an admin sees."""
 _ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -56,9 +59,15 @@ class StandbyServer:
         return JSONResponse({"status": "standby"}, 503)
 
     async def _engine(self, http: Request) -> Response:
-        return JSONResponse({**self._about(), "sessions": 0, "statements": 0})
+        facts = {**self._about(), "sessions": 0, "statements": 0}
+        hidden = () if self._access.is_admin else _OF_MACHINE
+        return JSONResponse({name: value for name, value in facts.items() if name not in hidden})
 
     async def _stop(self, http: Request) -> Response:
+        try:
+            self._access.require(Right.ADMIN, "POST /v1/engine/stop")
+        except StatementError as error:
+            return error_response(error.report(), 403)
         self._request_stop()
         return Response(status_code=202)
 

@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
@@ -16,6 +17,10 @@ from jetsql.client import dbapi
 from jetsql.client.engine_address import parse_address
 from jetsql.client.http_client import HttpClient
 from jetsql.errors import EngineError
+from jetsql.jobs.access.access_records import ENGINE_ITSELF, Grant, Right, User, UserToken
+from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.token_accounts import StoredAccounts
+from jetsql.jobs.access.user_tokens import make_token
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 from tests.support.servers.standby_http import run_standby
@@ -53,6 +58,24 @@ def test_standby_reports_its_role_and_the_leader() -> None:
         for path in ("/v1/engine", "/v1/sql", "/metrics", "/nowhere"):
             assert get(url, path)[0] == 401, path
         assert get(url, "/v1/engine/stop", "wrong", "POST")[0] == 401 and not stopped
+        assert get(url, "/v1/engine/stop", TOKEN, "POST")[0] == 202 and stopped
+
+
+def test_standby_knows_the_users_of_the_store() -> None:
+    stopped: list[bool] = []
+    made = make_token()
+    state = AccessState(
+        users=(User("ann", 0.0), User("boss", 0.0)),
+        tokens=(UserToken(made.id, "ann", made.digest, 0.0),),
+        grants=(Grant("boss", Right.ADMIN, ENGINE_ITSELF),),
+    )
+    accounts = StoredAccounts(lambda: state, time.time)
+    with run_standby(lambda: "http://leader:1", lambda: stopped.append(True), accounts=accounts) as url:
+        assert get(url, "/v1/sql", made.text, "POST")[1]["leader"] == "http://leader:1"
+        assert "home" not in get(url, "/v1/engine", made.text)[1] and "home" in get(url, "/v1/engine", TOKEN)[1]
+        assert get(url, "/v1/engine/stop", made.text, "POST")[0] == 403 and not stopped
+        state = replace(state, tokens=())
+        assert get(url, "/v1/engine", made.text)[0] == 401
         assert get(url, "/v1/engine/stop", TOKEN, "POST")[0] == 202 and stopped
 
 

@@ -12,16 +12,14 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from jetsql import request
-from jetsql.errors import JetSQLError, StatementError
-from jetsql.home.token_form import token_id
+from jetsql.errors import JetSQLError
 from jetsql.jobs.access import access_changes
-from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, SecurableKind, UserToken
+from jetsql.jobs.access.access_records import Right, Securable, SecurableKind, UserToken
 from jetsql.jobs.access.access_state import BUILT_IN, AccessState
 from jetsql.jobs.access.effective_rights import published_rights
-from jetsql.jobs.access.user_tokens import is_token
+from jetsql.jobs.access.token_accounts import TokenAccounts, refused
 from jetsql.jobs.lifecycle.runtime import RightsGates
-from jetsql.jobs.model.job import Job, name_key
+from jetsql.jobs.model.job import Job
 from jetsql.request import OWNER
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -40,7 +38,7 @@ class AccessChange(NamedTuple):
     note: str  # the jobs that it has suspended, as a sentence; empty for none
 
 
-class AccessRegistry:
+class AccessRegistry(TokenAccounts):
     """The users and rights of one store. Any thread can use it."""
 
     def __init__(
@@ -55,10 +53,10 @@ class AccessRegistry:
 
         submit: runs an operation on the only thread that writes to the store. enforce: see `OwnerRights.enforce`.
         """
+        super().__init__(clock)
         self._store = store
         self._gates = gates
         self._submit = submit
-        self._clock = clock
         self._enforce = enforce
         self._state = AccessState()
         self._changes = Lock()
@@ -129,24 +127,7 @@ class AccessRegistry:
             self._state = after
         return after
 
-    # --- logins ------------------------------------------------------------------------------------------------------
-
-    @property
-    def is_token_disabled(self) -> bool:
-        """Return whether the token of the home is refused."""
-        built_in = self._state.user(OWNER)
-        return built_in is not None and built_in.disabled
-
-    def is_active_admin(self, user: str) -> bool:
-        """Return whether a user has all rights, and can log in."""
-        if user == OWNER:
-            return not self.is_token_disabled
-        return self._state.is_active(user) and self._state.is_admin(user)
-
-    def user_of(self, text: str) -> str | None:
-        """Return the key of the user with a token; None for a text that is none, or for one that is not valid."""
-        token = self._token(text)
-        return None if token is None else token.user
+    # --- the use of tokens -------------------------------------------------------------------------------------------
 
     def is_note_due(self, text: str) -> bool:
         """Return whether `note_use` would store the use of a token. It does not wait for the store."""
@@ -167,19 +148,6 @@ class AccessRegistry:
     def _is_due(self, token: UserToken, now: float) -> bool:
         return token.last_used is None or now - token.last_used >= _NOTED_SECONDS
 
-    def _token(self, text: str) -> UserToken | None:
-        state = self._state
-        token = state.token(token_id(text))
-        return token if is_token(text, token) and token is not None and self._is_accepted(token) else None
-
-    def _is_accepted(self, token: UserToken) -> bool:
-        return token.is_valid(self._clock()) and self._state.is_active(token.user)
-
-    def proof_key(self, token_id: str) -> str | None:
-        """Return what is stored of a valid token, for the proof that this engine knows it; None without one."""
-        token = self._state.token(token_id)
-        return token.digest if token is not None and self._is_accepted(token) else None
-
     # --- rights of the caller ----------------------------------------------------------------------------------------
 
     @property
@@ -188,28 +156,9 @@ class AccessRegistry:
         return self._state.has_users
 
     @property
-    def user(self) -> str:
-        """Return the key of the user of this thread's request."""
-        return name_key(request.current().caller.user)
-
-    @property
     def new_owner(self) -> str:
         """Return the key of the owner of what the caller creates. An unknown user has no rights."""
         return self.user if self.has_users and self.user not in BUILT_IN else OWNER
-
-    @property
-    def is_admin(self) -> bool:
-        """Return whether the caller has all rights."""
-        return self._state.is_admin(self.user)
-
-    def has_right(self, right: Right) -> bool:
-        """Return whether the caller has a right on the engine."""
-        return self._state.allowed(self.user, right, ENGINE_ITSELF)
-
-    def require(self, right: Right, what: str) -> None:
-        """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
-        if not self.has_right(right):
-            raise refused(self.user, what, right)
 
     def sees(self, thing: Securable) -> bool:
         """Return whether the caller has any right on an object other than a job."""
@@ -236,12 +185,3 @@ class AccessRegistry:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on a job that is visible."""
         if not self.has_right_on_job(right, job):
             raise refused(self.user, what, right, f" on the job {job.name}")
-
-
-def refused(user: str, what: str, right: Right, on: str = "") -> StatementError:
-    """Return the error for a user without a right. what: what needs it; on: the object, as ` on the job j`"""
-    if right is Right.OWNER:
-        lacks, hint = f"does not own{on.removeprefix(' on')}", "Ask its owner, or an admin."
-    else:
-        lacks, hint = f"lacks the right {right.value}{on}", "Ask an admin to grant it."
-    return StatementError("NOT_ALLOWED", f"The user {user} {lacks}, which {what} needs.", hint=hint)

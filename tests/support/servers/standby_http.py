@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from uvicorn import Server
 
 from jetsql.console.standby_page import standby_pages
-from jetsql.server.auth import TokenAuth
+from jetsql.server.auth import Accounts, TokenAuth
 from jetsql.server.login_limits import http_config
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import EndpointSettings
@@ -18,11 +18,16 @@ from tests.support.servers.http_server import TOKEN
 
 
 @contextmanager
-def run_standby(leader: Callable[[], str], stop: Callable[[], None] = lambda: None, port: int = 0) -> Iterator[str]:
+def run_standby(
+    leader: Callable[[], str],
+    stop: Callable[[], None] = lambda: None,
+    port: int = 0,
+    accounts: Accounts | None = None,
+) -> Iterator[str]:
     """Yield the URL of a standby with its page. leader: returns the URL of the leader. port: 0 for a free one."""
-    access = TokenAuth(TOKEN)
+    access = TokenAuth(TOKEN, accounts=accounts)
     pages = standby_pages(access, leader)
-    app = StandbyServer(lambda: {"role": "standby", "leader": leader()}, access, stop, pages).app
+    app = StandbyServer(lambda: {"role": "standby", "home": "/home/of/it", "leader": leader()}, access, stop, pages).app
     server = Server(http_config(app, access, EndpointSettings(), 100))
     with socket.create_server(("127.0.0.1", port)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -9,10 +9,10 @@ from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import Grant, Right, Securable, SecurableKind
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.rights_table import RIGHTS
+from jetsql.jobs.access.token_accounts import refused
 from jetsql.jobs.lifecycle.events import ChangeOwner
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.lifecycle.step_context import join_sentences
-from jetsql.jobs.manager.access_registry import refused
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, name_key
 from jetsql.jobs.statements.access.checks import check_owner

@@ -8,8 +8,8 @@ from typing import Final
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import ENGINE_ITSELF, Grant, Right, Securable, SecurableKind, UserToken
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.token_accounts import refused
 from jetsql.jobs.lifecycle.runtime import UserSession
-from jetsql.jobs.manager.access_registry import refused
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.statements.access.objects import find_object, object_name

@@ -14,9 +14,9 @@ from typing import Final
 from jetsql.errors import ErrorPlace, Span, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.access.access_state import table_object
+from jetsql.jobs.access.token_accounts import refused
 from jetsql.jobs.lifecycle.runtime import JobTable, UserSession
 from jetsql.jobs.lifecycle.step_context import can_run_again
-from jetsql.jobs.manager.access_registry import refused
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status, Version, name_key

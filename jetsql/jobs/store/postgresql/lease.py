@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from jetsql.errors import EngineError
+from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.model.engine_record import EngineRecord, Role, connection_name
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
+from jetsql.jobs.store.access_rows import TABLES, decode_state
 from jetsql.jobs.store.postgresql.lease_tables import (
     BEAT,
     END_CONNECTIONS,
@@ -46,6 +48,7 @@ _LOCK_CLASS: Final = 0x4A657453
 _PAUSE: Final = 0.2
 _POLLS: Final = 4  # in each heartbeat of a standby
 _FORGOTTEN_SECONDS: Final = 60.0
+_ACCESS_TABLES: Final = tuple(table.name for table in TABLES)
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -76,6 +79,8 @@ class Lease:
         self.leadership = Leadership()
         self.leader: Observation | None = None
         """The leader that a standby has seen last."""
+        self.access = AccessState()
+        """The users and rights that a standby has read last."""
 
     @property
     def connection_name(self) -> str:
@@ -272,11 +277,25 @@ class Lease:
                 return True
             if polls % _POLLS == 0:
                 self._send(connection, self._record)
+                self.access = self._read_access(connection)
             polls += 1
             for _ in connection.notifies(timeout=poll, stop_after=1):
                 pass
         connection.execute("DELETE FROM engines WHERE id = %s", (self._record.id,))
         return False
+
+    def _read_access(self, connection: psycopg.Connection[Any]) -> AccessState:
+        """Return the users and rights of the store; those that were read last if they are not readable."""
+        driver = self._server.driver
+        try:
+            with connection.cursor(row_factory=driver.rows.namedtuple_row) as cursor:
+                rows: Any = {name: cursor.execute(f"SELECT * FROM {name}").fetchall() for name in _ACCESS_TABLES}
+            return decode_state(rows)
+        except driver.errors.UndefinedTable:  # an earlier release leads, without users
+            return AccessState()
+        except ValueError as error:
+            _LOG.warning("The users and rights in the store are not readable: %s", error)
+            return self.access
 
     def _observe(self, connection: psycopg.Connection[Any]) -> Observation:
         """Return the lease as it is now. Raises EngineError STORE_TOO_NEW, also after an update of the leader."""
