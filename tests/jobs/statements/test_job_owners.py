@@ -272,6 +272,8 @@ def test_table_of_a_job_belongs_to_the_owner_of_the_job(team: Users) -> None:
     team.run("GRANT OPERATE ON JOB `default.out` TO eve")
     assert team.run("SHOW CREATE STREAMING TABLE out", "eve")
     assert team.refusal("DROP STREAMING TABLE out", "eve").condition == "JETSQL.NOT_ALLOWED"
+    text = "CREATE OR REFRESH STREAMING TABLE out AS SELECT * FROM STREAM src"
+    assert team.refusal(text, "eve").condition == "JETSQL.NOT_ALLOWED"
     team.run("DROP STREAMING TABLE out", "ann")
     assert team.jobs.manager.access.state.owner_of(table) == "owner"
     assert "spark_catalog.default.out" not in team.jobs.runtime.tables

@@ -27,6 +27,7 @@ from jetsql.jobs.statements import control, describe
 from jetsql.jobs.statements.access.checks import check_owner
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
 from jetsql.jobs.statements.creation.create import start_job
+from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.explain import explain
 from jetsql.jobs.statements.lookup import find_live_job, like_pattern, live_views, visible_jobs
 from jetsql.jobs.statements.tables.table_creation import create_with_table, drop_table, without_secrets
@@ -68,13 +69,15 @@ CREATE_COLUMNS: Final = (Column("createtab_stmt", comment="the statement that cr
 def create_streaming_table(manager: Manager, statement: CreateStreamingTable, session: UserSession) -> Table:
     """Create a table and its job. Raises as `create_with_table`."""
     job = _named(manager, statement, session)
-    live = find_live_job(manager, job.name.text)
+    live = find_job_to_create(manager, job)
     if live is not None and job.if_not_exists and live.job.version.table_kind is statement.kind:
         message = f"The {statement.kind.value.lower()} already exists. {_same_or_not(live.job, job)}"
         return CommandResult(live.job, message).table()
     ended = None if live is not None else _newest_ended(manager, job.name.text)
     if ended is None or ended.version.table_kind is None:
         return _create(manager, job, session)
+    if job.or_replace:
+        _require(manager, Right.OWNER, ended, f"CREATE OR REFRESH {statement.kind.value}", job.name.place)
     existing = manager.runtime.find_table(ended.plan.analysis.sink.table)
     if not (existing and existing.kind) or not (job.or_replace or job.if_not_exists):
         return _create(manager, job, session)
