@@ -92,9 +92,7 @@ public final class NewTable {
             check(session, empty(statement, columns, Map.of()));
             // Users may not set properties of tables, and these are the engine's.
             var engine =
-                Rights.current() == null
-                    ? session
-                    : Principals.copyFor(session, Principals.SYSTEM);
+                Rights.current() == null ? session : Principals.copyFor(session, Principals.SYSTEM);
             var create = empty(statement, columns, more);
             Sessions.active(
                 engine,

@@ -34,7 +34,9 @@ public final class Rights {
         .forEach(user -> users.put(user.getKey(), new UserRights(user.getValue())));
     for (var view : published.path("views"))
       viewOwners.put(lower(Json.texts(view.get("name"))), view.get("owner").asText());
-    published.path("settings").forEach(name -> settings.add(name.asText().toLowerCase(Locale.ROOT)));
+    published
+        .path("settings")
+        .forEach(name -> settings.add(name.asText().toLowerCase(Locale.ROOT)));
   }
 
   /**
@@ -42,8 +44,8 @@ public final class Rights {
    *
    * @param json null for a home without users; otherwise {"users": {name: {"admin": boolean,
    *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": [{"name": [parts], "owner"}],
-   *     "settings": [names that every user may set]}. A user who is not in it may do nothing. A view
-   *     that is not in it belongs to the built-in user.
+   *     "settings": [names that every user may set]}. A user who is not in it may do nothing. A
+   *     view that is not in it belongs to the built-in user.
    */
   public static void publish(String json) {
     current = json == null ? null : new Rights(Json.read(json));

@@ -90,7 +90,9 @@ public final class StatementGate extends Rule<LogicalPlan> {
     return plan;
   }
 
-  /** Returns the user of current_user(): in the runs of a job, which are the engine's, its owner. */
+  /**
+   * Returns the user of current_user(): in the runs of a job, which are the engine's, its owner.
+   */
   private String shownUser(String user) {
     return user.equals(Principals.SYSTEM)
         ? session.sessionState().conf().getConfString(JobContext.OWNER_CONF, user)
