@@ -54,5 +54,3 @@ def job_users(engine: EngineInstance, folder: Path) -> Iterator[JobUsers]:
             yield users
         finally:
             users.drop_jobs()
-            for user in ("ann", "bob"):
-                users.run(f"REASSIGN OWNED BY {user} TO {OWNER}")

@@ -134,4 +134,5 @@ def restricted(engine: EngineInstance, folder: Path) -> Iterator[Restricted]:
         for schema in ("hr", "s", "own"):
             engine.spark.sql(f"DROP SCHEMA {schema} CASCADE")
         for user in ("ann", "bob"):
+            engine.spark.sql(f"REASSIGN OWNED BY {user} TO owner")  # also the jobs that have ended
             engine.spark.sql(f"DROP USER {user}")
