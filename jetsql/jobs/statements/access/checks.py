@@ -39,7 +39,7 @@ def check_owner(manager: Manager, job: Job) -> None:
         manager.runtime.check_owner(job)
     except StatementError as error:
         knows_all = manager.access.is_admin or job.owner == manager.access.user
-        if error.condition == "JETSQL.NOT_ALLOWED" and error.__cause__ is not None and knows_all:
+        if error.condition == "JETSQL.NOT_ALLOWED" and isinstance(error.__cause__, Exception) and knows_all:
             cause = manager.workers.cause_of(error.__cause__)
             raise StatementError("NOT_ALLOWED", f"{error.message} {cause.message}", hint=cause.hint) from error
         raise
