@@ -236,11 +236,17 @@ public final class StatementGate extends Rule<LogicalPlan> {
     }
 
     private void options(UnresolvedRelation relation) {
-      for (var option : relation.options().keySet()) {
-        if (!option.equalsIgnoreCase(UnresolvedRelation.REQUIRED_WRITE_PRIVILEGES()))
+      for (var option : relation.options().entrySet()) {
+        if (!isOwnOption(option.getKey(), option.getValue()))
           throw Refusals.onlyAdmin(
               relation.origin(), "WITH options of a table", "an option can name a file");
       }
+    }
+
+    /** Returns whether an option is one that Spark, or a rule for streams, gives a relation. */
+    private static boolean isOwnOption(String name, String value) {
+      return name.equalsIgnoreCase(UnresolvedRelation.REQUIRED_WRITE_PRIVILEGES())
+          || (name.equalsIgnoreCase("maxFileAge") && value.equals(JobContext.ANY_AGE));
     }
 
     private void schema(List<String> name) {
