@@ -42,7 +42,7 @@ def test_right_that_was_taken_while_the_engine_was_down(engine: ServiceEngine) -
     [[_, token, *_]] = engine.rows("CREATE TOKEN FOR ann")
     ann = EngineClient(engine.url, str(token))
     ann.run("CREATE JOB copying AS INSERT INTO s.copy SELECT * FROM STREAM s.source")
-    ann.run("WAIT FOR JOB copying IDLE TIMEOUT 60")
+    ann.run("WAIT FOR JOB copying UNTIL IDLE TIMEOUT 60")
     ann.close()
     engine.kill()
 
@@ -52,7 +52,7 @@ def test_right_that_was_taken_while_the_engine_was_down(engine: ServiceEngine) -
     store.close()
     engine("start")
     engine("-e", f"INSERT INTO s.source VALUES (2, '{CANARY}')")
-    engine("-e", "WAIT FOR JOB other IDLE TIMEOUT 60")
+    engine("-e", "WAIT FOR JOB other UNTIL IDLE TIMEOUT 60")
 
     assert engine.rows("SELECT count(*) FROM s.other") == [[2]]
     assert engine.rows("SELECT * FROM s.copy") == [[1, "a"]]
@@ -61,5 +61,5 @@ def test_right_that_was_taken_while_the_engine_was_down(engine: ServiceEngine) -
     engine("-e", "RESUME JOB copying", code=1)
     engine("-e", "GRANT SELECT ON TABLE s.source TO ann")
     engine("-e", "RESUME JOB copying")
-    engine("-e", "WAIT FOR JOB copying IDLE TIMEOUT 60")
+    engine("-e", "WAIT FOR JOB copying UNTIL IDLE TIMEOUT 60")
     assert engine.rows("SELECT count(*) FROM s.copy") == [[2]]

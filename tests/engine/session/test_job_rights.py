@@ -172,7 +172,7 @@ def copying(users: JobUsers) -> Iterator[JobUsers]:
 
 
 def _wait(users: JobUsers) -> None:
-    users.run("WAIT FOR JOB copying IDLE TIMEOUT 60")
+    users.run("WAIT FOR JOB copying UNTIL IDLE TIMEOUT 60")
 
 
 @pytest.mark.parametrize("text", ["REVOKE SELECT ON TABLE s.source FROM ann", "REVOKE INSERT ON TABLE s.copy FROM ann"])
