@@ -63,19 +63,19 @@ def test_standby_reports_its_role_and_the_leader() -> None:
 
 def test_standby_knows_the_users_of_the_store() -> None:
     stopped: list[bool] = []
-    made = make_token()
+    created = make_token()
     state = AccessState(
         users=(User("ann", 0.0), User("boss", 0.0)),
-        tokens=(UserToken(made.id, "ann", made.digest, 0.0),),
+        tokens=(UserToken(created.id, "ann", created.digest, 0.0),),
         grants=(Grant("boss", Right.ADMIN, ENGINE_ITSELF),),
     )
     accounts = StoredAccounts(lambda: state, time.time)
     with run_standby(lambda: "http://leader:1", lambda: stopped.append(True), accounts=accounts) as url:
-        assert get(url, "/v1/sql", made.text, "POST")[1]["leader"] == "http://leader:1"
-        assert "home" not in get(url, "/v1/engine", made.text)[1] and "home" in get(url, "/v1/engine", TOKEN)[1]
-        assert get(url, "/v1/engine/stop", made.text, "POST")[0] == 403 and not stopped
+        assert get(url, "/v1/sql", created.text, "POST")[1]["leader"] == "http://leader:1"
+        assert "home" not in get(url, "/v1/engine", created.text)[1] and "home" in get(url, "/v1/engine", TOKEN)[1]
+        assert get(url, "/v1/engine/stop", created.text, "POST")[0] == 403 and not stopped
         state = replace(state, tokens=())
-        assert get(url, "/v1/engine", made.text)[0] == 401
+        assert get(url, "/v1/engine", created.text)[0] == 401
         assert get(url, "/v1/engine/stop", TOKEN, "POST")[0] == 202 and stopped
 
 

@@ -79,7 +79,7 @@ def stop(job: Job, goal: StopGoal, history_event: str, cause: Cause | None = Non
 
 
 def stop_immediately(job: Job, event: ResourceExhausted | RightsLost, context: StepContext) -> Step:
-    """Stop a run that must not go on, without waiting for its batch, to suspend the job."""
+    """Stop a run that must not continue, without waiting for its batch, to suspend the job."""
     stopping = replace(job, status=Status.COMPLETING, stop_goal=StopGoal.SUSPEND, stop_cause=event.cause)
     message = join_sentences(as_sentence(event.cause.message), "The run is stopped.")
     actions = (StopRun(stopping, immediately=True),)
@@ -92,7 +92,7 @@ def suspend_waiting(job: Job, event: RightsLost, context: StepContext) -> Step:
 
 
 def suspend_instead(job: Job, event: ResourceExhausted | RightsLost, context: StepContext) -> Step:
-    """Suspend a job whose run must not go on while it is being stopped, instead of starting it again.
+    """Suspend a job whose run must not continue while it is being stopped, instead of starting it again.
 
     The run may be that of a pending batch, which an update finishes first.
     """
@@ -106,7 +106,7 @@ def suspend_instead(job: Job, event: ResourceExhausted | RightsLost, context: St
 
 
 def _is_immediate(job: Job) -> bool:
-    """Return whether the run is stopped because it must not go on."""
+    """Return whether the run is stopped because it must not continue."""
     return job.stop_cause is not None and job.stop_cause.condition in _IMMEDIATE
 
 

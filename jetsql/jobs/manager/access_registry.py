@@ -32,7 +32,7 @@ _NOTED_SECONDS: Final = 60.0
 
 
 class AccessChange(NamedTuple):
-    """What a change of users and rights has done."""
+    """The effect of a change of users and rights."""
 
     state: AccessState  # after the change
     note: str  # the jobs that it has suspended, as a sentence; empty for none

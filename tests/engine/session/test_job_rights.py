@@ -1,4 +1,4 @@
-"""The body of a job reaches only what the owner of the job has a right on, whoever starts the job, and when."""
+"""The body of a job reaches only what the owner of the job has a right on, at each start by any user."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_replacement_by_an_admin_is_checked_as_the_owner(copying: JobUsers) -> N
     assert copying.job("copying").status is Status.RUNNING
 
 
-def test_side_table_needs_its_own_right_and_belongs_to_the_owner(users: JobUsers) -> None:
+def test_side_table_needs_a_right_and_belongs_to_the_owner(users: JobUsers) -> None:
     body = (
         "AS INSERT INTO s.inbox SELECT count(*), 'x' FROM STREAM own.events WATERMARK at DELAY OF INTERVAL '1' SECOND"
         " GROUP BY window(at, '1 minute')"

@@ -58,7 +58,7 @@ def _shown(team: Users, user: str) -> str:
     return repr([team.run(text, user) for text in statements])
 
 
-def test_job_belongs_to_its_creator_and_is_checked_as_the_owner(team: Users) -> None:
+def test_job_is_checked_as_its_creator(team: Users) -> None:
     assert (_job(team).owner, _job(team, "other").owner) == ("ann", "owner")
     team.jobs.runtime.checked_as.clear()
     team.run(f"CREATE OR REPLACE JOB j {_AS} WHERE id > 1", "boss")
@@ -114,7 +114,7 @@ def test_lost_right_suspends_the_jobs_of_its_holder(team: Users, text: str) -> N
     assert (last["event"], event["event"], event["by"]) == ("suspended", "rights lost", "owner")
 
 
-def test_jobs_that_are_still_allowed_go_on(team: Users) -> None:
+def test_jobs_that_are_still_allowed_continue(team: Users) -> None:
     before = _job(team)
     assert team.message("REVOKE SELECT ON TABLE s.t FROM readers") == "Revoked SELECT."
     assert _job(team) == before and "check_owner 1" in team.jobs.runtime.calls
@@ -201,7 +201,7 @@ def test_job_without_a_commit_is_suspended_as_well(team: Users) -> None:
     assert _job(team, "n").status is Status.SUSPENDED
 
 
-def test_job_is_given_only_to_a_user_who_may_run_it(team: Users) -> None:
+def test_job_is_given_only_to_those_who_may_run_it(team: Users) -> None:
     _refuse(team, "eve")
     error = team.refusal("ALTER JOB j OWNER TO eve")
     assert error.condition == "JETSQL.NOT_ALLOWED" and "hr.pay" in error.message
@@ -259,7 +259,7 @@ def test_plan_of_spark_and_hidden_tables_are_not_shown(team: Users) -> None:
     assert "hr.pay" in str(team.run("DESCRIBE JOB n")) and "hr.pay" not in str(team.run("DESCRIBE JOB n", "ann"))
 
 
-def test_table_of_a_job_belongs_to_the_owner_of_the_job(team: Users) -> None:
+def test_table_of_a_job_belongs_to_the_job_owner(team: Users) -> None:
     for job in ("j", "other"):
         team.run(f"DROP JOB {job}")
     team.run("CREATE STREAMING TABLE out AS SELECT * FROM STREAM src", "ann")
@@ -284,6 +284,6 @@ def test_change_of_rights_names_those_who_may_do_less() -> None:
     granted = access_changes.grant(users, [Grant("ann", Right.SELECT, _TABLE)])
     owning = access_changes.set_owner(granted, _TABLE, "bob")
     assert weakened_owners(users, granted) == frozenset()
-    assert weakened_owners(granted, users) == {"ann"}
+    assert weakened_owners(granted, users) == frozenset({"ann"})
     assert weakened_owners(owning, granted) is None
     assert weakened_owners(granted, AccessState()) == frozenset()
