@@ -216,10 +216,10 @@ LIMITS: Final = (
     ),
     Limit(
         "Users",
-        "Only users with `ADMIN` can create jobs. Others run queries, and operate jobs, by their rights.",
+        "Users without `ADMIN` create tables of four file formats in the warehouse, without paths, options or jars.",
         "reference/security.md#users-and-rights",
         "docs/reference/security.md",
-        "only users with `ADMIN` can create or explain jobs",
+        "`CREATE TABLE` makes tables of `parquet`, `json`, `csv` and `orc` in the warehouse",
     ),
     Limit(
         "Real time",
