@@ -183,13 +183,14 @@ class InMemoryRuntime:
         return session
 
     def check_owner(self, job: Job) -> None:
+        if self.rights is None:
+            return
         self._pass("check_owner", job)
-        if self.rights is not None and job.owner in self.refused_owners:
+        if job.owner in self.refused_owners:
             raise lost_rights(job.owner) from StatementError("NOT_ALLOWED", self.refused_owners[job.owner])
 
     def check_writes(self, plan: Plan, owner: str) -> None:
-        self._pass("check_writes")
-        if owner in self.refused_owners:
+        if self.rights is not None and owner in self.refused_owners:
             raise StatementError("NOT_ALLOWED", self.refused_owners[owner])
 
     def publish_rights(self, rights: str | None) -> None:
