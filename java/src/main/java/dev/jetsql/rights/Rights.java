@@ -6,7 +6,7 @@ import dev.jetsql.common.Principals;
 import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,7 +25,7 @@ public final class Rights {
 
   private final Map<String, UserRights> users = new HashMap<>();
   private final Map<List<String>, String> viewOwners = new HashMap<>(); // by qualified name
-  private final Set<String> settings = new HashSet<>(); // in lower case
+  private final Set<String> settings = new LinkedHashSet<>(); // in lower case
 
   private Rights(JsonNode published) {
     published
