@@ -355,7 +355,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "SECRET_NOT_READABLE": Condition(
         "42704",
-        "A `secret:file:` or `secret:env:` reference cannot be read on the engine.",
+        "A secret, or a `secret:file:` or `secret:env:` reference, cannot be read on the engine.",
         "Create the file, or set the variable, for the engine's process.",
     ),
     "DISK_FULL": Condition(
@@ -475,8 +475,23 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "OBJECT_NOT_FOUND": Condition(
         "42704",
-        "There is no user, role, token, or object to grant a right on, with this name.",
+        "There is no user, role, token, secret, connection, or object to grant a right on, with this name.",
         "Correct the name, or create the object first. `SHOW USERS`, `SHOW ROLES` and `SHOW TOKENS` list them.",
+    ),
+    "OBJECT_ALREADY_EXISTS": Condition(
+        "42710",
+        "A secret or a connection has this name already.",
+        "Use another name, `CREATE OR REPLACE`, or `ALTER`.",
+    ),
+    "OBJECT_IN_USE": Condition(
+        "2BP01",
+        "A secret or a connection is used by a connection or a table.",
+        "Drop what the message names first, or use `ALTER`.",
+    ),
+    "SECRET_NOT_FOR_HOST": Condition(
+        "42501",
+        "An option sends a secret to a host that it is not for.",
+        "Correct the address, or name the host in `ALTER SECRET ... FOR`.",
     ),
     "USER_ALREADY_EXISTS": Condition(
         "42710",

@@ -22,6 +22,12 @@ def is_reference(value: str) -> bool:
     return value.startswith(_MARK)
 
 
+def named_secret(value: str) -> str | None:
+    """Return the name in a reference to a secret of CREATE SECRET, `secret:NAME`; None for any other value."""
+    name = value.removeprefix(_MARK)
+    return name if is_reference(value) and name and ":" not in name else None
+
+
 def with_absolute_path(value: str, folder: str) -> str:
     """Return a reference to a file with an absolute path; return any other value unchanged.
 

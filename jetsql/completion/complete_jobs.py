@@ -27,6 +27,15 @@ _STATUSES: Final = {
     "CREATE": _LIVE,  # CREATE SNAPSHOT ... FOR JOB
     "EXPLAIN": _LIVE,
 }
+CONNECTION_OPTIONS: Final = {
+    "JDBC": ("url", "user", "password", "driver"),
+    "KAFKA": (
+        *("kafka.bootstrap.servers", "kafka.security.protocol"),
+        *("kafka.sasl.mechanism", "kafka.sasl.jaas.config"),
+    ),
+    "REGISTRY": ("url", "basic.auth.user.info", "bearer.auth.token"),
+}
+"""The usual options of connections, by the words after TYPE."""
 _CONF_PREFIX: Final = "spark."
 _IN_A_FILE: Final = "in a file"
 
@@ -125,6 +134,12 @@ def _add_option_keys(
     existing = {folded(unquote(token.text)) for token, sign in pairwise([*before, *after]) if _is_key(token, sign)}
     changing = before[0].word == "ALTER"
     suffix = "" if after and after[0].text in ("=", "==") else " = "
+    if _is_of_connection(before):
+        types = {token.word for token in before} & CONNECTION_OPTIONS.keys()
+        for name in dict.fromkeys(name for kind in sorted(types or CONNECTION_OPTIONS) for name in CONNECTION_OPTIONS[kind]):
+            if folded(name) not in existing:
+                collector.add_string(name, CandidateKind.OPTION, "", suffix)
+        return
     for spec in OPTIONS:
         if folded(spec.name) not in existing and (spec.changeable or not changing):
             collector.add_string(spec.name, CandidateKind.OPTION, spec.explanation, suffix)
@@ -132,6 +147,11 @@ def _add_option_keys(
         for conf in names.confs:
             if conf.name.startswith(_CONF_PREFIX) and folded(conf.name) not in existing:
                 collector.add_string(conf.name, CandidateKind.CONF, conf.description, suffix)
+
+
+def _is_of_connection(before: Sequence[Token]) -> bool:
+    """Return whether options are those of a connection, and not those of a job."""
+    return any(token.word == "CONNECTION" for token in before[:4])
 
 
 def _is_key(token: Token, sign: Token) -> bool:
@@ -143,7 +163,7 @@ def _add_option_values(
 ) -> None:
     key = before[-2] if len(before) > 1 and before[-2].kind is Kind.STRING else None
     spec = spec_of(unquote(key.text)) if key else None
-    if spec is None:
+    if spec is None or _is_of_connection(before):
         return
     for value in spec.fixed:
         collector.add_string(value.word, CandidateKind.VALUE, _with_default(value.explanation, value.word, spec))

@@ -15,6 +15,7 @@ from jetsql.errors import Span, StatementError
 from jetsql.language import statement as st
 from jetsql.language.body.new_table import TableStart, is_new_table, read_new_table, read_table_body
 from jetsql.language.body.several_inserts import read_body
+from jetsql.language.objects import connection_statement as connections
 from jetsql.language.objects import rights_statement as rights
 from jetsql.language.tokens import Kind, tokens, unquote
 
@@ -317,6 +318,42 @@ def _object(parts: _StatementTokens) -> rights.GrantedObject:
     return rights.GrantedObject(kind, st.TableIdentifier((name.text,), name.place))
 
 
+def _secret_source(parts: _StatementTokens) -> connections.SecretSource | None:
+    if not parts.has("FROM"):
+        return None
+    kind = connections.SourceKind.FILE if parts.has("FILE_NAME") else connections.SourceKind.ENV
+    name = _quoted(parts.one("FILE_NAME", "VARIABLE_NAME"))
+    if not name.text:
+        raise StatementError("INVALID_NAME", "A secret needs a file or a variable.", place=name.place)
+    return connections.SecretSource(kind, name)
+
+
+def _create_secret(parts: _StatementTokens) -> connections.CreateSecret:
+    _refuse_with_if_not_exists(parts, "REPLACE")
+    source = _secret_source(parts)
+    assert source is not None
+    return connections.CreateSecret(
+        _name(parts.one("NEW_SECRET")),
+        source,
+        tuple(map(_quoted, parts.all("HOST_URL"))),
+        unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
+        or_replace=parts.has("REPLACE"),
+        if_not_exists=parts.has("IF"),
+    )
+
+
+def _create_connection(parts: _StatementTokens) -> connections.CreateConnection:
+    _refuse_with_if_not_exists(parts, "REPLACE")
+    return connections.CreateConnection(
+        _name(parts.one("NEW_CONNECTION")),
+        next(kind for kind in connections.ConnectionType if parts.has(kind.name)),
+        parts.options,
+        unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
+        or_replace=parts.has("REPLACE"),
+        if_not_exists=parts.has("IF"),
+    )
+
+
 # The function for each statement rule of the grammar.
 RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "create_job": _create_job,
@@ -372,6 +409,19 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
         _name(parts.one("GRANTEE_NAME")) if parts.has("GRANTEE_NAME") else None,
         _object(parts) if parts.has("ON") else None,
     ),
+    "create_secret": _create_secret,
+    "alter_secret": lambda parts: connections.AlterSecret(
+        _name(parts.one("OBJECT_NAME")), _secret_source(parts), tuple(map(_quoted, parts.all("HOST_URL")))
+    ),
+    "drop_secret": lambda parts: connections.DropSecret(_name(parts.one("OBJECT_NAME")), if_exists=parts.has("IF")),
+    "show_secrets": lambda parts: connections.ShowSecrets(),
+    "create_connection": _create_connection,
+    "alter_connection": lambda parts: connections.AlterConnection(_name(parts.one("OBJECT_NAME")), parts.options),
+    "drop_connection": lambda parts: connections.DropConnection(
+        _name(parts.one("OBJECT_NAME")), if_exists=parts.has("IF")
+    ),
+    "show_connections": lambda parts: connections.ShowConnections(),
+    "describe_connection": lambda parts: connections.DescribeConnection(_name(parts.one("OBJECT_NAME"))),
     "run_file": _run_file,
     "start_test": _start_test,
     "run_jobs": lambda parts: st.RunJobs(),

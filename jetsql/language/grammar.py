@@ -61,6 +61,10 @@ class Slot(Enum):
     CATALOG_NAME = "a catalog's name"
     OBJECT_NAME = "the name of a secret or a connection"
     LOCATION_URL = "a URL in quotes"
+    NEW_SECRET = "a name for the secret"
+    NEW_CONNECTION = "a name for the connection"
+    VARIABLE_NAME = "the name of an environment variable in quotes"
+    HOST_URL = "a URL of a host in quotes"
     FILE_NAME = "a file's name in quotes"
     NEW_TEST = "a name for the test"
     CONDITION_TEXT = "the condition of an error in quotes"
@@ -74,10 +78,11 @@ MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL
 NAMES: Final = frozenset(
     {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME", "NEW_TEST"}
     | {"NEW_USER", "USER_NAME", "NEW_ROLE", "ROLE_NAME", "GRANTEE_NAME", "CATALOG_NAME", "OBJECT_NAME"}
+    | {"NEW_SECRET", "NEW_CONNECTION"}
 )
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
-    | {"FILE_NAME", "CONDITION_TEXT", "TOKEN_ID", "LOCATION_URL"}
+    | {"FILE_NAME", "CONDITION_TEXT", "TOKEN_ID", "LOCATION_URL", "VARIABLE_NAME", "HOST_URL"}
 )
 # Slots that can have several tokens, which become one token of the grammar.
 # The words that end them, with their brackets. A type can have further words, such as DAY TO SECOND.

@@ -11,19 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jetsql.errors import Span
+from jetsql.language.objects.connection_statement import ConnectionStatement
 from jetsql.language.objects.object_names import Name as Name
+from jetsql.language.objects.object_names import OptionText as OptionText
 from jetsql.language.objects.object_names import TableIdentifier as TableIdentifier
 from jetsql.language.objects.rights_statement import RightsStatement
-
-
-@dataclass(frozen=True)
-class OptionText:
-    """One `'key' = 'value'` of an OPTIONS list, unquoted but otherwise as written."""
-
-    key: str
-    value: str
-    key_place: Span
-    value_place: Span
 
 
 class Verb(Enum):
@@ -473,6 +465,7 @@ Statement = (
     | ShowCreateStreamingTable
     | ExplainCreateStreamingTable
     | RightsStatement
+    | ConnectionStatement
     | RunFile
     | StartTest
     | RunJobs

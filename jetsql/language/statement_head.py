@@ -24,7 +24,7 @@ _REPLACING: Final = ("REPLACE", "REFRESH")
 _TEMPORARY: Final = ("TEMPORARY", "TEMP")
 _ADJECTIVES: Final = (*_TEMPORARY, "GLOBAL", "EXTERNAL", *TABLES_WITH_JOB)
 _KINDS: Final = {
-    **{kind: kind for kind in ("TABLE", "VIEW", "FUNCTION", "SCHEMA", "JOB", "SNAPSHOT")},
+    **{kind: kind for kind in ("TABLE", "VIEW", "FUNCTION", "SCHEMA", "JOB", "SNAPSHOT", "SECRET", "CONNECTION")},
     **dict.fromkeys(("DATABASE", "NAMESPACE"), "SCHEMA"),
 }
 _GUARDS: Final = (("IF", "NOT", "EXISTS"), ("IF", "EXISTS"))
@@ -38,7 +38,7 @@ class StatementHead(NamedTuple):
     replaces: str  # REPLACE or REFRESH after CREATE OR; otherwise empty
     is_temporary: bool
     has_job: bool  # the object is a streaming table or a materialized view
-    kind: str  # of the object: TABLE, VIEW, FUNCTION, SCHEMA, JOB, SNAPSHOT; empty for another one
+    kind: str  # of the object: TABLE, VIEW, FUNCTION, SCHEMA, JOB, SNAPSHOT ...; empty for another one
     guard: str  # IF EXISTS or IF NOT EXISTS before the name; otherwise empty
     name_at: int  # the index of the first token of the name, if there is a kind
 

@@ -27,7 +27,9 @@ _SHOWN: Final = (*_OBJECTS, "MEMBER", "ENGINE")
 # Users and rights: the verbs, and the objects of CREATE, ALTER and DROP, and of SHOW. SHOW USER FUNCTIONS is Spark's.
 _RIGHTS_VERBS: Final = ("GRANT", "REVOKE", "REASSIGN")
 _ACCOUNTS: Final = ("USER", "ROLE", "TOKEN")
-_SHOWN_ACCOUNTS: Final = ("USERS", "ROLES", "TOKENS", "GRANTS")
+# A misspelled CONNECTION can be FUNCTION, so these are read only as they are.
+_CREDENTIALS: Final = ("SECRET", "SECRETS", "CONNECTION", "CONNECTIONS")
+_SHOWN_ACCOUNTS: Final = ("USERS", "ROLES", "TOKENS", "GRANTS", "SECRETS", "CONNECTIONS")
 # The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -63,7 +65,8 @@ _SINK_AFTER_WITH: Final = rf"(?:{_EXPLAIN})?WITH\b.*?\b{_SINK}\b"
 _LONE_CDC: Final = rf"(?:{_EXPLAIN})?AUTO\b{_GAP}CDC\b"
 _OF_TEST: Final = rf"(?:{'|'.join(_TEST_VERBS)})\b|START\b{_GAP}TEST\b"
 _OF_RIGHTS: Final = (
-    rf"(?:{'|'.join(_RIGHTS_VERBS)})\b|(?:CREATE|ALTER|DROP)\b{_GAP}(?:{'|'.join(_ACCOUNTS)})S?\b"
+    rf"(?:{'|'.join(_RIGHTS_VERBS)})\b|(?:CREATE|ALTER|DROP|DESC|DESCRIBE)\b{_GAP}(?:OR\b{_GAP}REPLACE\b{_GAP})?"
+    rf"(?:(?:{'|'.join(_ACCOUNTS)})S?|{'|'.join(_CREDENTIALS)})\b"
     rf"|SHOW\b{_GAP}(?:{'|'.join(_SHOWN_ACCOUNTS)})\b|ALTER\b{_GAP}(?:TABLE|VIEW)\b.*?\bOWNER\b"
 )
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_JETSQL_WORD}"
@@ -100,11 +103,12 @@ def is_jetsql(lead: Sequence[Token]) -> bool:
         return True
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
-        return _is_similar(_word(lead, object_at), *_OBJECTS, *_ACCOUNTS)
+        kind = _word(lead, object_at)
+        return kind in _CREDENTIALS or _is_similar(kind, *_OBJECTS, *_ACCOUNTS)
     if verb == "SHOW":
         return _is_jetsql_show(lead, second)
     if verb in ("DESCRIBE", "DESC"):
-        return second == "JOB" and not _describes_table(lead[2:])
+        return second in ("JOB", "CONNECTION") and not _describes_table(lead[2:])
     if verb == "EXPLAIN":
         return is_jetsql(after_explain(lead))
     if verb == _SINK:

@@ -15,6 +15,7 @@ INLINED: Final = (
     *("if_not_exists", "if_exists", "comment", "timeout", "option"),
     *("parameters", "parameter", "returns", "column", "columns", "_clause", "deterministic"),
     *("_rights", "object_rights", "_right", "engine_rights", "_engine_right", "_object", "named_object"),
+    *("secret_source", "hosts", "_connection_type"),
 )
 """Rules that are shown where they are used: a reader wants to see a statement whole."""
 SLOT_WORDS: Final = {
@@ -46,6 +47,10 @@ SLOT_WORDS: Final = {
     "CATALOG_NAME": "name",
     "OBJECT_NAME": "name",
     "LOCATION_URL": "'url'",
+    "NEW_SECRET": "name",
+    "NEW_CONNECTION": "name",
+    "VARIABLE_NAME": "'variable'",
+    "HOST_URL": "'url'",
     "FILE_NAME": "'file'",
     "NEW_TEST": "name",
     "CONDITION_TEXT": "'condition'",

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.language import statement as st
+from jetsql.language.objects.connection_statement import ConnectionStatement
 from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
@@ -165,7 +166,7 @@ class StatementTrees:
         return exp.Describe(this=self._name(statement.name), kind=JOB, style=style)
 
     def _as_text(self, statement: st.Statement) -> exp.Expression:
-        """Return a statement about rights or of a test file with its text: it has no parts that a tool would change."""
+        """Return a statement about rights, connections or of a test file with its text: it has no parts that a tool would change."""
         first = next(tokens(self._text))
         text = self._text[first.start :]
         verb, rest = text[: len(first.text)], text[len(first.text) :]
@@ -214,6 +215,6 @@ _TREES: Final[Mapping[type, Callable[[StatementTrees, Any], exp.Expression]]] = 
         f"CREATE {statement.kind.value}", trees._table(statement.table)
     ),
     st.ExplainCreateStreamingTable: StatementTrees._explain,
-    **dict.fromkeys(get_args(RightsStatement), StatementTrees._as_text),
+    **dict.fromkeys((*get_args(RightsStatement), *get_args(ConnectionStatement)), StatementTrees._as_text),
     **dict.fromkeys(get_args(st.TestStatement), StatementTrees._as_text),
 }

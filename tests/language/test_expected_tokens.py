@@ -20,7 +20,8 @@ from tests.support.hypothesis_profiles import examples
         (
             "SHOW ",
             tuple(
-                "ALL CREATE ENGINES GRANTS JOB JOBS MATERIALIZED MEMBERS ROLES SNAPSHOTS STREAMING TOKENS USERS".split()
+                "ALL CONNECTIONS CREATE ENGINES GRANTS JOB JOBS MATERIALIZED MEMBERS ROLES SECRETS SNAPSHOTS".split()
+                + "STREAMING TOKENS USERS".split()
             ),
         ),
         ("SHOW J", ("JOB", "JOBS")),
@@ -105,6 +106,8 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         Slot.SOURCE: "$$ return 1 $$",
         Slot.TOKEN_ID: "'a1b2c3d4'",
         Slot.LOCATION_URL: "'s3a://b/in'",
+        Slot.VARIABLE_NAME: "'SHOP'",
+        Slot.HOST_URL: "'kafka://broker:9092'",
     }
     text = ""
     for _ in range(40):

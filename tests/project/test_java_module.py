@@ -23,6 +23,7 @@ PACKAGES = (
     "common",
     "versions",
     "rights",
+    "connections",
     "plans",
     "patterns",
     "files",

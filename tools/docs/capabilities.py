@@ -164,6 +164,15 @@ CAPABILITIES: Final = (
         ),
     ),
     Capability(
+        "connections and secrets",
+        "the login of a database or a broker is in one place, is used without being readable, and goes only to its hosts",
+        "how-to/connections.md",
+        statements=(
+            *("create_secret", "alter_secret", "drop_secret", "show_secrets"),
+            *("create_connection", "alter_connection", "drop_connection", "show_connections", "describe_connection"),
+        ),
+    ),
+    Capability(
         "executors that join",
         "jobs restart on more or fewer cores",
         "how-to/scaling.md",

@@ -157,13 +157,13 @@ def enable(spark: SparkSession) -> None:
 
 
 def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with references replaced by their secrets (`secret:env:NAME`, `secret:file:PATH`).
+    """Return the options with references replaced by their secrets (`secret:NAME`, `secret:file:PATH`, ...).
 
     Raises PySpark's AnalysisException with the condition JETSQL.SECRET_NOT_READABLE.
     """
     if not any(is_reference(value) for value in options.values()):
         return dict(options)
-    values: dict[str, str] = json.loads(java(spark).common.Secrets.revealOptions(json.dumps(dict(options))))
+    values: dict[str, str] = json.loads(java(spark).connections.NamedSecrets.revealOptions(json.dumps(dict(options))))
     return values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
@@ -51,6 +52,7 @@ from jetsql.jobs.lifecycle.runtime import (
     CrashReport,
     JobTable,
     MembersListener,
+    OptionProblem,
     Report,
     SinkNotice,
     UserSession,
@@ -175,6 +177,20 @@ class SparkRuntime:
 
     def publish_rights(self, rights: str | None) -> None:
         java(self._spark).rights.Rights.publish(rights)
+
+    def publish_connections(self, connections: str) -> None:
+        java(self._spark).connections.Connections.publish(connections)
+
+    def find_connection_problem(self, kind: str, options: Mapping[str, str], state: str) -> OptionProblem | None:
+        problem = java(self._spark).catalog.ConnectionChecks.problem(kind, json.dumps(dict(options)), state)
+        return None if problem is None else OptionProblem(**json.loads(problem))
+
+    def find_host_problem(self, url: str) -> str:
+        return str(java(self._spark).connections.Hosts.problem(url) or "")
+
+    def find_tables_with_option(self, name: str, value: str) -> Sequence[str]:
+        found = java(self._spark).catalog.ConnectionChecks.tables(self._spark._jsparkSession, name, value)
+        return [str(table) for table in json.loads(found)]
 
     def has_namespace(self, name: Sequence[str]) -> bool:
         return has_namespace(name, self._spark)

@@ -1,4 +1,4 @@
-"""The interface between the manager and what runs the jobs: seven protocols, and the events that a run reports.
+"""The interface between the manager and what runs the jobs: eight protocols, and the events that a run reports.
 
 The tests use an in-memory implementation. The manager calls `analyse`, `check_conf`, `check_real_time` and `explain` on
 the thread of a statement, and all other methods on worker threads, so they can block. The manager's writer thread never
@@ -205,6 +205,15 @@ class JobTables(Protocol):
         """Drop the table with a qualified name, if it exists. Raises Spark's errors."""
 
 
+@dataclass(frozen=True)
+class OptionProblem:
+    """A problem of the options of a connection."""
+
+    condition: str
+    message: str
+    option: str  # empty for all of them
+
+
 class RightsGates(Protocol):
     """The checks of rights where Spark analyses a plan."""
 
@@ -222,6 +231,28 @@ class RightsGates(Protocol):
 
     def publish_rights(self, rights: str | None) -> None:
         """Replace the rights by which plans are checked, see `effective_rights`. rights: JSON, or None without users"""
+
+
+class Connections(Protocol):
+    """The secrets and connections of tables, where Spark reads the options of a table."""
+
+    def publish_connections(self, connections: str) -> None:
+        """Replace the secrets and connections, see `ConnectionState.published`."""
+
+    def find_connection_problem(self, kind: str, options: Mapping[str, str], state: str) -> OptionProblem | None:
+        """Return what is wrong with the options of a connection of a type, or None.
+
+        state: the secrets and connections as they would be published.
+        """
+
+    def find_host_problem(self, url: str) -> str:
+        """Return what is wrong with the URL of a host in CREATE SECRET, or an empty text."""
+
+    def find_tables_with_option(self, name: str, value: str) -> Sequence[str]:
+        """Return the qualified names of the tables with an option, compared without case.
+
+        name: `connection` also means that of a schema registry; empty for any option.
+        """
 
 
 class JobFunctions(Protocol):
@@ -394,5 +425,5 @@ class JobCluster(Protocol):
         """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
 
 
-class JobRuntime(JobTables, JobFunctions, RightsGates, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol):
+class JobRuntime(JobTables, JobFunctions, RightsGates, Connections, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol):
     """All that runs the jobs."""

@@ -44,6 +44,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted, CrashReport, JobRuntim
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.manager.access_registry import AccessRegistry
+from jetsql.jobs.manager.connection_registry import ConnectionRegistry
 from jetsql.jobs.manager.function_registry import FunctionRegistry
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
 from jetsql.jobs.manager.membership import Membership
@@ -104,6 +105,7 @@ class Manager:
             self.registry.live,
             self._apply_with_retry,
         )
+        self.connections = ConnectionRegistry(store, runtime, self._writer.submit)
         self.functions = FunctionRegistry(store, runtime, self._writer.submit)
         self.owner_rights = OwnerRights(
             runtime, self.registry, self.apply, self.workers.cause_of, self.settings.statement_wait_seconds
@@ -118,6 +120,7 @@ class Manager:
         self._delete_incomplete_snapshots()
         self._open = True
         self._writer.start()
+        self.connections.load()
         self.functions.load()
         self.access.load()
         self.runtime.watch_members(self._on_members)

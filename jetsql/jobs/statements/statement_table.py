@@ -14,7 +14,7 @@ from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
-from jetsql.jobs.statements.access import grants, show_access, users
+from jetsql.jobs.statements.access import connections, grants, show_access, users
 from jetsql.jobs.statements.access.checks import Need, check_right
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
@@ -25,6 +25,7 @@ from jetsql.jobs.statements.tables import streaming_tables as tables
 from jetsql.jobs.statements.tables.table_creation import create_with_table
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language import statement as st
+from jetsql.language.objects import connection_statement as cn
 from jetsql.language.objects import rights_statement as rights
 from jetsql.resultset import Column, Table
 
@@ -131,6 +132,15 @@ _ROWS: Final = (
     _spec(_ANY, rights.ShowRoles, show_access.show_roles, show_access.ROLE_COLUMNS),
     _spec(_ANY, rights.ShowTokens, show_access.show_tokens, show_access.ACCESS_TOKEN_COLUMNS),
     _session_spec(_ANY, rights.ShowGrants, show_access.show_grants, show_access.GRANT_COLUMNS),
+    _spec(_ADMIN, cn.CreateSecret, connections.create_secret, users.RESULT_COLUMNS),
+    _spec(_ADMIN, cn.AlterSecret, connections.alter_secret, users.RESULT_COLUMNS),
+    _spec(_ADMIN, cn.DropSecret, connections.drop_secret, users.RESULT_COLUMNS),
+    _spec(_ANY, cn.ShowSecrets, connections.show_secrets, connections.SECRET_COLUMNS),
+    _spec(_ADMIN, cn.CreateConnection, connections.create_connection, users.RESULT_COLUMNS),
+    _spec(_ADMIN, cn.AlterConnection, connections.alter_connection, users.RESULT_COLUMNS),
+    _spec(_ADMIN, cn.DropConnection, connections.drop_connection, users.RESULT_COLUMNS),
+    _spec(_ANY, cn.ShowConnections, connections.show_connections, connections.CONNECTION_COLUMNS),
+    _spec(_ANY, cn.DescribeConnection, connections.describe_connection, describe.FACT_COLUMNS),
     *(_spec(_ANY, kind, _refuse) for kind in get_args(st.TestStatement)),
 )
 SPECS: Final = {spec.kind: spec for spec in _ROWS}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import, and reading the contents does
     from jetsql.jobs.store.metrics_store import MetricsStore
     from jetsql.jobs.store.postgresql.lease import Lease
 
-VERSION: Final = 9
+VERSION: Final = 10
 
 # Keys of the table `meta`. Those of one place are not copied with a store.
 WRITTEN_BY: Final = "written_by"

@@ -20,6 +20,7 @@ from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.home.storage import Storage
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.connection_records import ConnectionRecord, ConnectionState, SecretRecord
 from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
@@ -28,7 +29,7 @@ from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
 from jetsql.jobs.store import access_rows
 from jetsql.jobs.store.database import VERSION, WRITTEN_BY, StoreDatabase, history_row
 from jetsql.jobs.store.store_file import StoreFile
-from jetsql.jobs.store.tables import FUNCTIONS, HISTORY, JOBS, META, METADATA, SNAPSHOTS
+from jetsql.jobs.store.tables import CONNECTIONS, FUNCTIONS, HISTORY, JOBS, META, METADATA, SECRETS, SNAPSHOTS
 from jetsql.version import VERSION as PROGRAM
 
 
@@ -149,6 +150,30 @@ class Store:
         changes = access_rows.changes(before, after)
         if changes:
             self._change(changes)
+
+    def connections(self) -> ConnectionState:
+        """Return the secrets and connections."""
+        secrets, connections = (self._rows(sa.select(table)) for table in (SECRETS, CONNECTIONS))
+        try:
+            state = ConnectionState()
+            for row in secrets:
+                state = state.with_secret(decode(SecretRecord, row.record))
+            for row in connections:
+                state = state.with_connection(decode(ConnectionRecord, row.record))
+        except MalformedRecord as error:
+            raise self.database.damaged_error(f"the secrets and connections are not readable ({error})") from error
+        return state
+
+    def save_connection(self, changed: SecretRecord | ConnectionRecord) -> None:
+        """Store a secret or a connection; it replaces one with its name."""
+        table = _table_of(changed)
+        row = {"name_key": changed.key, "record": encode(changed)}
+        self._change([table.delete().where(table.c.name_key == changed.key), table.insert().values(row)])
+
+    def remove_connection(self, gone: SecretRecord | ConnectionRecord) -> None:
+        """Delete a secret or a connection, if it exists."""
+        table = _table_of(gone)
+        self._change([table.delete().where(table.c.name_key == gone.key)])
 
     def forget(self, job_ids: Sequence[str]) -> None:
         """Delete jobs and their history, if they exist."""
@@ -350,6 +375,10 @@ def _remember_id(forgotten_id: str) -> list[sa.Executable]:
 def _insert_function(function: Function) -> sa.Insert:
     schema, name = function.key
     return FUNCTIONS.insert().values(schema_key=schema, name_key=name, record=encode(function))
+
+
+def _table_of(record: SecretRecord | ConnectionRecord) -> sa.Table:
+    return SECRETS if isinstance(record, SecretRecord) else CONNECTIONS
 
 
 def _delete_function(key: tuple[str, str]) -> sa.Delete:

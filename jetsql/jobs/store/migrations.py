@@ -102,6 +102,12 @@ def _users(connection: sa.Connection) -> None:
     _create_table(connection, "owners", _key("kind"), _key("object"), _text("owner"))
 
 
+def _connections(connection: sa.Connection) -> None:
+    """Version 10: secrets and connections."""
+    for table in ("secrets", "connections"):
+        _create_table(connection, table, _key("name_key"), _text("record"))
+
+
 def _key(name: str) -> sa.Column[str]:
     return sa.Column(name, TEXT, primary_key=True)
 
@@ -132,4 +138,5 @@ STEPS: Final[Sequence[MigrationStep]] = (
     _options,
     _sinks,
     _users,
+    _connections,
 )

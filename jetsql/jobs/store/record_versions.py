@@ -187,4 +187,5 @@ STEPS: Final[tuple[Callable[[Record], Record], ...]] = (
     _with_options,
     _with_sinks,
     _unchanged,
+    _unchanged,
 )

@@ -80,6 +80,20 @@ FUNCTIONS: Final = sa.Table(
     sa.Column("record", TEXT, nullable=False),
 )
 
+SECRETS: Final = sa.Table(
+    "secrets",
+    METADATA,
+    sa.Column("name_key", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
+CONNECTIONS: Final = sa.Table(
+    "connections",
+    METADATA,
+    sa.Column("name_key", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
 USERS: Final = sa.Table(
     "users",
     METADATA,

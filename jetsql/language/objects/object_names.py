@@ -1,4 +1,4 @@
-"""The names of jobs, tables and other objects in statements, with their places in the text."""
+"""The names and options of jobs, tables and other objects in statements, with their places in the text."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ class TableIdentifier:
 
     def __str__(self) -> str:
         return ".".join(self.parts)
+
+
+@dataclass(frozen=True)
+class OptionText:
+    """One `'key' = 'value'` of an OPTIONS list, unquoted but otherwise as written."""
+
+    key: str
+    value: str
+    key_place: Span
+    value_place: Span

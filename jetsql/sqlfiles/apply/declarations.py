@@ -1,4 +1,5 @@
-"""Read the declarations of SQL files: the schemas, tables, views, functions and jobs that have to exist.
+"""Read the declarations of SQL files: the schemas, tables, views, functions, connections
+and jobs that have to exist.
 
 CREATE, CREATE IF NOT EXISTS and CREATE OR REPLACE mean the same here. USE and SET hold for the statements after them
 in their file. All other statements are refused, because a folder that is applied again must not run them again.
@@ -15,6 +16,7 @@ from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 from jetsql.language import statement as st
+from jetsql.language.objects.connection_statement import CreateConnection, CreateSecret
 from jetsql.language.statement_head import name_at, read_head
 from jetsql.language.tokens import Token, tokens
 from jetsql.script import PreparedStatement
@@ -38,6 +40,8 @@ _HINTS: Final = {
 class ObjectKind(Enum):
     """The kind of an object that a statement declares, in the order in which kinds are created."""
 
+    SECRET = "secret"
+    CONNECTION = "connection"
     SCHEMA = "schema"
     FUNCTION = "function"
     TABLE = "table"
@@ -45,6 +49,11 @@ class ObjectKind(Enum):
     JOB = "job"
     STREAMING_TABLE = "streaming table"
     MATERIALIZED_VIEW = "materialized view"
+
+    @property
+    def is_in_schema(self) -> bool:
+        """Return whether the name of the object is one in a schema."""
+        return self not in (ObjectKind.SECRET, ObjectKind.CONNECTION, ObjectKind.SCHEMA, ObjectKind.JOB)
 
     @property
     def has_job(self) -> bool:
@@ -93,18 +102,19 @@ class Declaration:
     @property
     def name(self) -> str:
         """Return the name as messages show it."""
-        return self.parts[0] if self.kind is ObjectKind.JOB else join_table(self.parts)
+        named_alone = self.kind is not ObjectKind.SCHEMA and not self.kind.is_in_schema
+        return self.parts[0] if named_alone else join_table(self.parts)
 
     @property
     def qualified_name(self) -> str:
         """Return the name with its schema if USE has set one, as statements of other sessions need it."""
-        is_short = len(self.parts) == 1 and self.kind not in (ObjectKind.JOB, ObjectKind.SCHEMA)
+        is_short = len(self.parts) == 1 and self.kind.is_in_schema
         return join_table((*self.context.schema, *self.parts)) if is_short else self.name
 
     @property
     def key(self) -> tuple[str, ...]:
         """Return the qualified name as it is compared."""
-        if self.kind is ObjectKind.JOB:
+        if self.kind is not ObjectKind.SCHEMA and not self.kind.is_in_schema:
             return (name_key(self.parts[0]),)
         return qualified(self.parts, self.context, is_schema=self.kind is ObjectKind.SCHEMA)
 
@@ -202,6 +212,10 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
             return Declaration(linted, kind, table.name.parts, table.name.place, context)
         case st.CreateFunction():
             return Declaration(linted, ObjectKind.FUNCTION, statement.name, statement.place, context)
+        case CreateSecret():
+            return Declaration(linted, ObjectKind.SECRET, (statement.name.text,), statement.name.place, context)
+        case CreateConnection():
+            return Declaration(linted, ObjectKind.CONNECTION, (statement.name.text,), statement.name.place, context)
         case None:
             return _spark_declaration(linted, context)
     return _not_declared(linted.checked.text)
@@ -254,7 +268,8 @@ def _declared_twice(items: Sequence[Declaration]) -> Iterator[LintProblem]:
 
 def _names_of(item: Declaration) -> Iterator[tuple[object, ...]]:
     """Yield the names that an object takes. Tables and views share theirs."""
-    space = {ObjectKind.SCHEMA: "schema", ObjectKind.FUNCTION: "function", ObjectKind.JOB: "job"}.get(item.kind, "")
+    has_own = item.kind is ObjectKind.FUNCTION or not item.kind.is_in_schema
+    space = item.kind.value if has_own else ""
     yield (space, *item.key)
     yield from (("", *key) for key in made_tables(item) if item.kind is ObjectKind.JOB)
 

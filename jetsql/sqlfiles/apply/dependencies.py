@@ -17,7 +17,7 @@ from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_par
 
 _CYCLE: Final = f"{PREFIX}DEPENDENCY_CYCLE"
 _TABLE_OPTION: Final = "table:"  # before a table's name in the values of lateRows and on.error
-_RANKS: Final = {kind: min(rank, 4) for rank, kind in enumerate(ObjectKind)}  # jobs and their tables have one rank
+_RANKS: Final = {kind: min(rank, 6) for rank, kind in enumerate(ObjectKind)}  # jobs and their tables have one rank
 
 
 @dataclass
@@ -86,7 +86,7 @@ class _DeclaredNames:
         tables = [*written_tables(item), *read_tables(item), *self._names_in_unread_text(item)]
         for key in tables:
             yield from self._table(key)
-        own = [] if item.kind is ObjectKind.JOB else [item.key]
+        own = [item.key] if item.kind.is_in_schema or item.kind is ObjectKind.SCHEMA else []
         schemas = [_used_schema(item.context), *(key[:-1] for key in (*tables, *own))]
         yield from (self._schemas[schema] for schema in schemas if schema in self._schemas)
         yield from self._called_functions(item)

@@ -28,6 +28,7 @@ from jetsql.language.tokens import quoted_name
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.script import PreparedStatement
 from jetsql.sqlfiles.apply.compare_tables import compare_table, compare_view
+from jetsql.sqlfiles.apply.connection_rows import find_differences
 from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
 from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, written_tables
 from jetsql.sqlfiles.apply.engine_state import MISSING, NO_SCHEMA, EngineSessions, ExistingJob, StatementFailed
@@ -100,6 +101,8 @@ class _PlanMaker:
         if not self._is_ready(declaration):
             return self._unchecked(declaration)
         match declaration.kind:
+            case ObjectKind.SECRET | ObjectKind.CONNECTION:
+                return self._connection(declaration)
             case ObjectKind.SCHEMA:
                 return self._schema(declaration)
             case ObjectKind.FUNCTION:
@@ -126,6 +129,14 @@ class _PlanMaker:
         if self._sessions.ask(declaration, f"DESCRIBE SCHEMA {name}") is None:
             return _create(declaration)
         return _leave(declaration)
+
+    def _connection(self, declaration: Declaration) -> PlanStep:
+        differences = find_differences(declaration, self._sessions)
+        if differences is None:
+            return _create(declaration)
+        if not differences:
+            return _leave(declaration)
+        return replace(_replace(declaration), notes=(f"it has {', '.join(differences)}",))
 
     def _function(self, declaration: Declaration) -> PlanStep:
         statement = declaration.checked.statement

@@ -21,6 +21,8 @@ _REPLACED: dict[ObjectKind, str] = {
     ObjectKind.JOB: "OR REPLACE",
     ObjectKind.VIEW: "OR REPLACE",
     ObjectKind.FUNCTION: "OR REPLACE",
+    ObjectKind.SECRET: "OR REPLACE",
+    ObjectKind.CONNECTION: "OR REPLACE",
     ObjectKind.STREAMING_TABLE: "OR REFRESH",
     ObjectKind.MATERIALIZED_VIEW: "OR REFRESH",
 }

@@ -20,6 +20,7 @@ from jetsql.jobs.lifecycle.runtime import (
     CopiedState,
     JobTable,
     MembersListener,
+    OptionProblem,
     Report,
     RestartRequested,
     RunCompleted,
@@ -90,6 +91,8 @@ class InMemoryRuntime:
     rights: str | None = None  # as they were published last
     checked_as: list[str] = field(default_factory=list)  # the users as whom bodies were checked
     refused_owners: dict[str, str] = field(default_factory=dict)  # what they lack for each job
+    connections: str = ""  # as they were published last
+    tables_with_option: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     fixed_partitions: str = ""  # why it cannot repartition state
     start_errors: list[Exception] = field(default_factory=list)
     stop_errors: list[Exception] = field(default_factory=list)
@@ -195,6 +198,19 @@ class InMemoryRuntime:
 
     def publish_rights(self, rights: str | None) -> None:
         self.rights = rights
+
+    def publish_connections(self, connections: str) -> None:
+        self.connections = connections
+
+    def find_connection_problem(self, kind: str, options: Mapping[str, str], state: str) -> OptionProblem | None:
+        wrong = next((name for name in options if name.startswith("wrong")), None)
+        return None if wrong is None else OptionProblem("UNKNOWN_OPTION", f"There is no option '{wrong}'.", wrong)
+
+    def find_host_problem(self, url: str) -> str:
+        return "" if "://" in url else f"'{url}' is not a URL of a host."
+
+    def find_tables_with_option(self, name: str, value: str) -> Sequence[str]:
+        return self.tables_with_option.get((name, value), ())
 
     def has_namespace(self, name: Sequence[str]) -> bool:
         return tuple(name) in {("spark_catalog",), ("spark_catalog", "default"), ("spark_catalog", "s")}

@@ -10,6 +10,7 @@ from jetsql.jobs.access.access_records import ENGINE_ITSELF, Securable, Securabl
 from jetsql.jobs.access.access_state import job_object, without_case
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table, split_table, without_session_catalog
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.language.objects.rights_statement import GrantedObject, RightsObject
@@ -86,8 +87,14 @@ def _find_location(manager: Manager, written: GrantedObject, session: UserSessio
 
 
 def _find_named(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:
-    kind = written.kind.value.lower()
-    raise _missing(kind, written, f"This version of JetSQL has no {kind}s as objects of their own.")
+    kind = SecurableKind(written.kind.value)
+    [name] = written.name.parts
+    thing = Securable(kind, (name_key(name),))
+    state = manager.connections.state
+    found = state.secret(name_key(name)) if kind is SecurableKind.SECRET else state.connection(name_key(name))
+    if found is None or not manager.access.sees(thing):
+        raise _missing(kind.value.lower(), written, f"SHOW {kind.value}S lists them.")
+    return thing
 
 
 def _engine(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:

@@ -2,6 +2,7 @@ package dev.jetsql.bodies;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.catalog.CatalogTables;
+import dev.jetsql.catalog.CreateConnectedTableCommand;
 import dev.jetsql.catalog.Sessions;
 import dev.jetsql.catalog.TableVersions;
 import dev.jetsql.catalog.Tables;
@@ -63,6 +64,8 @@ public final class NewTable {
 
   private static ObjectNode facts(LogicalPlan resolved) {
     if (resolved instanceof CreateDataSourceTableCommand command)
+      return Tables.facts(command.table());
+    if (resolved instanceof CreateConnectedTableCommand command)
       return Tables.facts(command.table());
     if (resolved instanceof CreateKafkaTableCommand command) return Tables.facts(command.table());
     return resolved instanceof CreateTable create

@@ -1,5 +1,6 @@
 package dev.jetsql.bodies;
 
+import dev.jetsql.catalog.CreateConnectedTableCommand;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
@@ -31,6 +32,7 @@ public final class StreamsOutsideJobs extends AbstractFunction1<LogicalPlan, Box
   private static boolean isStreaming(LogicalPlan plan) {
     if (plan instanceof InsertIntoDataSourceCommand insert) return insert.query().isStreaming();
     if (plan instanceof CreateKafkaTableCommand create) return create.readsStream();
+    if (plan instanceof CreateConnectedTableCommand create) return create.readsStream();
     return plan.getClass().getSimpleName().startsWith("InsertInto") && plan.isStreaming();
   }
 }

@@ -7,6 +7,8 @@ import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.connections.ConnectedTables;
+import dev.jetsql.connections.Connections;
 import dev.jetsql.jdbc.JdbcSecrets;
 import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.kafka.KafkaRead;
@@ -32,6 +34,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedTableOrView;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.catalog.UnresolvedCatalogRelation;
 import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
@@ -130,6 +133,9 @@ public final class TableRules extends Rule<LogicalPlan> {
       }
     }
     checkOptions(relation, schema);
+    var connected = schema == null ? null : connected(schema, relation.multipartIdentifier().last());
+    if (connected != null)
+      return session.sessionState().catalog().getRelation(connected, relation.options());
     return relation.isStreaming() ? withAnyFileAge(relation) : relation;
   }
 
@@ -139,8 +145,7 @@ public final class TableRules extends Rule<LogicalPlan> {
     var name = relation.multipartIdentifier();
     var table = schema == null ? null : table(schema, name.last());
     if (table != null && TableOptions.format(table).equals("jdbc"))
-      JdbcOptions.checkUrl(
-          relation.origin(), CollectionConverters.asJava(table.storage().properties()));
+      JdbcOptions.checkUrl(relation.origin(), ConnectedTables.options("jdbc", table));
     if (options.isEmpty()) return;
     if (table == null) {
       if (schema != null && !TableOptions.readsFiles(schema)) return; // Spark reports the table
@@ -165,6 +170,14 @@ public final class TableRules extends Rule<LogicalPlan> {
     var kafka = kafka(schema, name.last(), Map.of(), insert.table().origin());
     if (kafka == null && insert.table() instanceof UnresolvedRelation named)
       checkOptions(named, schema);
+    var connected = kafka == null ? connected(schema, name.last()) : null;
+    if (connected != null)
+      return CaseClasses.copy(
+          insert,
+          Map.of(
+              "table",
+              new UnresolvedCatalogRelation(
+                  connected, CaseInsensitiveStringMap.empty(), false)));
     if (kafka == null) return insert;
     if (insert.overwrite() && !JobContext.isAnalyzing())
       throw KafkaTable.overwriteRefused(insert.table().origin());
@@ -197,6 +210,29 @@ public final class TableRules extends Rule<LogicalPlan> {
     var kafka = new KafkaTable(session, table, options);
     kafka.loadModules();
     return kafka;
+  }
+
+  /**
+   * Returns a JDBC table with the options of its connection, or null for any other table. Spark
+   * caches the relation of a table, which is out of date when the connection has changed.
+   */
+  private CatalogTable connected(String schema, String name) {
+    var table = table(schema, name);
+    if (table == null || !TableOptions.format(table).equals("jdbc")) return null;
+    var options = CollectionConverters.asJava(table.storage().properties());
+    var merged = ConnectedTables.options("jdbc", table);
+    if (!Connections.isUsed(options)) return null;
+    TableVersions.refreshConnected(
+        session.sessionState().catalog(), schema, name, Connections.version(options));
+    return CaseClasses.copy(
+        table,
+        Map.of(
+            "storage",
+            CaseClasses.copy(
+                table.storage(),
+                Map.of(
+                    "properties",
+                    scala.collection.immutable.Map.from(CollectionConverters.asScala(merged))))));
   }
 
   /** Returns the table of the session catalog that a node names, or null. */

@@ -32,6 +32,9 @@ public final class TableVersions {
   private static final Map<String, Long> versions = new HashMap<>();
   private static final Map<SessionCatalog, Map<String, Long>> seenVersions = new WeakHashMap<>();
 
+  private static final Map<SessionCatalog, Map<String, String>> seenConnections =
+      new WeakHashMap<>();
+
   private TableVersions() {}
 
   /**
@@ -76,6 +79,14 @@ public final class TableVersions {
     if (hasChanged(catalog, key(schema, name))) {
       catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply(schema)));
     }
+  }
+
+  /** Drops the cached relation of a table in a session if its connection has changed since. */
+  static synchronized void refreshConnected(
+      SessionCatalog catalog, String schema, String name, String version) {
+    var seen = seenConnections.computeIfAbsent(catalog, key -> new HashMap<>());
+    if (version.equals(seen.put(key(schema, name), version))) return;
+    catalog.invalidateCachedTable(new TableIdentifier(name, Option.apply(schema)));
   }
 
   /** Returns whether a table has changed since the session has asked the last time. */

@@ -2,6 +2,8 @@ package dev.jetsql.catalog;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
+import dev.jetsql.connections.ConnectedTables;
+import dev.jetsql.options.TableOptions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
@@ -83,7 +85,7 @@ public final class Tables {
         Json.MAPPER.valueToTree(CollectionConverters.asJava(table.partitionColumnNames())));
     facts.set(
         "options",
-        Json.MAPPER.valueToTree(CollectionConverters.asJava(table.storage().properties())));
+        Json.MAPPER.valueToTree(ConnectedTables.options(TableOptions.format(table), table)));
     var properties = CollectionConverters.asJava(table.properties());
     facts.put("job", properties.getOrDefault(TablesWithJobs.JOB, ""));
     facts.put("kind", properties.getOrDefault(TablesWithJobs.KIND, ""));

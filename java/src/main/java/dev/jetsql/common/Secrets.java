@@ -1,6 +1,5 @@
 package dev.jetsql.common;
 
-import com.fasterxml.jackson.databind.node.TextNode;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -13,7 +12,8 @@ import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
- * Options whose value is a reference to a secret: `secret:env:NAME`, `secret:file:PATH`.
+ * Options whose value is a reference to a secret: `secret:env:NAME`, `secret:file:PATH`. `NamedSecrets`
+ * has those of CREATE SECRET.
  *
  * <p>The catalog stores the reference. Spark's driver reads the secret for a connection and
  * remembers it, to redact it in error messages: JDBC drivers and Kafka's clients quote the values
@@ -63,6 +63,11 @@ public final class Secrets {
     areRead = false;
   }
 
+  /** Returns whether references are replaced: false in a process that connects to no system. */
+  public static boolean areRead() {
+    return areRead;
+  }
+
   /** Returns whether an option with this name contains a secret. */
   public static boolean isName(String option) {
     return names.matcher(option).find();
@@ -87,16 +92,8 @@ public final class Secrets {
     throw notReadable(
         "'"
             + value
-            + "' is not a reference to a secret. Write 'secret:env:NAME' or 'secret:file:PATH'.");
-  }
-
-  /** Returns options (a JSON object) with the secrets in place of the references. */
-  public static String revealOptions(String options) {
-    var revealed = Json.readObject(options);
-    revealed
-        .properties()
-        .forEach(option -> option.setValue(TextNode.valueOf(reveal(option.getValue().asText()))));
-    return Json.write(revealed);
+            + "' is not a reference to a secret. Write 'secret:NAME', 'secret:env:NAME' or"
+            + " 'secret:file:PATH'.");
   }
 
   private static String fromEnvironment(String name) {

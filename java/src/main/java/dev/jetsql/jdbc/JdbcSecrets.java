@@ -4,12 +4,12 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Reflection;
 import dev.jetsql.common.Secrets;
+import dev.jetsql.connections.NamedSecrets;
 import dev.jetsql.options.JdbcOptions;
 import java.sql.Connection;
 import java.sql.Driver;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.Locale;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
@@ -106,8 +106,7 @@ public final class JdbcSecrets {
 
   private static Map<String, String> reveal(Map<String, String> options) {
     if (!hasReference(options)) return options;
-    var revealed = new HashMap<>(CollectionConverters.asJava(options));
-    revealed.replaceAll((name, value) -> Secrets.reveal(value));
+    var revealed = NamedSecrets.reveal(CollectionConverters.asJava(options));
     return Map$.MODULE$.from(CollectionConverters.asScala(revealed));
   }
 

@@ -4,6 +4,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Outages;
 import dev.jetsql.common.Secrets;
+import dev.jetsql.connections.NamedSecrets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -117,7 +118,8 @@ final class ConnectorOptions {
         .options()
         .forEach(
             (name, value) -> {
-              if (!isJetSqlOption(name)) options.put(name, reveal(name, value));
+              if (!isJetSqlOption(name))
+                options.put(name, reveal(name, value, table.options()));
             });
     return options;
   }
@@ -132,10 +134,10 @@ final class ConnectorOptions {
    * Returns the value of an option, or the secret that it refers to. Only client options can refer
    * to secrets.
    */
-  private static String reveal(String name, String value) {
+  private static String reveal(String name, String value, Map<String, String> options) {
     boolean ofClient = name.toLowerCase(Locale.ROOT).startsWith(CLIENT_PREFIX);
     if (value == null || !Secrets.isReference(value) || !ofClient) return value;
-    String secret = Secrets.reveal(value);
+    String secret = NamedSecrets.reveal(name, value, options);
     String type = KafkaClientOptions.refusedType(name.substring(CLIENT_PREFIX.length()), secret);
     if (type == null) return secret;
     throw Exceptions.raise(

@@ -4,6 +4,7 @@ import static dev.jetsql.kafka.KafkaOptionErrors.invalid;
 import static dev.jetsql.kafka.KafkaOptionErrors.notChangeable;
 
 import dev.jetsql.common.OptionPositions;
+import dev.jetsql.connections.Connections;
 import dev.jetsql.kafka.protobuf.ProtobufSchema;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
@@ -63,6 +64,7 @@ public final class KafkaOptions {
     StructType known = fromSchema ? null : columns;
     KafkaOptions options = new KafkaOptions(known, new KafkaOptionValues(known));
     for (var option : given) options.add(option._1(), option._2());
+    options.addConnection();
     options.checkTogether();
   }
 
@@ -78,6 +80,7 @@ public final class KafkaOptions {
           options.values.put(key, value);
           options.valueChecks.check(name, key, value, null);
         });
+    options.addConnection();
     options.checkTogether();
   }
 
@@ -100,6 +103,14 @@ public final class KafkaOptions {
       }
       valueChecks.check(name, key, option.getValue(), origin);
     }
+  }
+
+  /** Throws the error of an option of a connection, as of one in a table. */
+  public static void checkOfConnection(String name, String value) {
+    String key = name.toLowerCase(Locale.ROOT);
+    if (KafkaOption.isRefused(key)) throw KafkaOptionErrors.fixed(null, name);
+    if (!KafkaOptionNames.isKnown(key)) throw KafkaOptionErrors.unknown(null, name);
+    new KafkaOptionValues(null).check(name, key, value, null);
   }
 
   private static void checkChangeable(
@@ -157,13 +168,23 @@ public final class KafkaOptions {
     valueChecks.check(name, key, text, origin);
   }
 
+  /** Adds the options of the connections that the table names. */
+  private void addConnection() {
+    if (!Connections.isUsed(values)) return;
+    Map<String, String> merged = Connections.merged("kafka", values);
+    if (merged == values) return; // in a process that connects to no system
+    values.clear();
+    merged.forEach((name, value) -> values.put(name.toLowerCase(Locale.ROOT), value));
+  }
+
   private void checkTogether() {
     RegistryOptions.warnOfClearCredentials(values);
-    if (!values.containsKey("kafka.bootstrap.servers")) {
+    boolean hasConnection = Connections.isUsed(values);
+    if (!hasConnection && !values.containsKey("kafka.bootstrap.servers")) {
       throw invalid(
           null,
           "A Kafka table needs the option 'kafka.bootstrap.servers': the addresses of its brokers,"
-              + " HOST:PORT.");
+              + " HOST:PORT. Or write 'connection' with the name of a connection.");
     }
     if (SOURCES.stream().filter(values::containsKey).count() != 1) {
       throw invalid(
@@ -182,6 +203,7 @@ public final class KafkaOptions {
     for (String key : values.keySet()) {
       SchemaType type = RegistryOptions.type(key);
       if (type == null) continue;
+      if (Connections.isName(key)) continue;
       checkNeeds(key, RegistryOptions.option(type, RegistryOptions.URL));
       String formats = whyUnused(type);
       if (formats != null) {

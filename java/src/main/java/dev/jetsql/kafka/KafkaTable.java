@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
+import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
 import dev.jetsql.records.OnError;
@@ -76,7 +77,7 @@ public final class KafkaTable {
   public KafkaTable(SparkSession session, CatalogTable table, Map<String, String> queryOptions) {
     this.session = session;
     this.table = table;
-    this.options = new HashMap<>(CollectionConverters.asJava(table.storage().properties()));
+    this.options = new HashMap<>(ConnectedTables.options("kafka", table));
     queryOptions.forEach(
         (name, value) -> {
           OptionMaps.remove(options, name);

@@ -2,11 +2,13 @@ package dev.jetsql.options;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
-import dev.jetsql.common.Secrets;
 import dev.jetsql.common.SimilarNames;
+import dev.jetsql.connections.ConnectionOptions;
+import dev.jetsql.connections.NamedSecrets;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -14,6 +16,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin$;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions$;
 import scala.jdk.javaapi.CollectionConverters;
@@ -79,6 +82,32 @@ public final class JdbcOptions {
             + ":'?");
   }
 
+  /**
+   * Throws the error of an option of a connection that neither Spark nor the driver knows, and of
+   * its URL.
+   *
+   * @param options those of the connection
+   */
+  public static void checkOfConnection(String name, Map<String, String> options) {
+    if (name.equalsIgnoreCase("url")) checkUrl(CurrentOrigin$.MODULE$.get(), options);
+    var known = new ArrayList<>(ConnectionOptions.ofJdbc());
+    if (SimilarNames.contains(known, name)) return;
+    var ofDriver = ofDriver(options);
+    known.addAll(ofDriver);
+    if (SimilarNames.contains(known, name)) return;
+    var nearest = SimilarNames.nearest(known, name);
+    if (nearest == null && ofDriver.isEmpty() && !ofSpark().contains(name.toLowerCase(Locale.ROOT)))
+      return;
+    throw Exceptions.raise(
+        JetSqlException.of(
+            "UNKNOWN_OPTION",
+            "42616",
+            "Connections of TYPE jdbc have no option '"
+                + name
+                + "'."
+                + (nearest == null ? " Write it into the table." : " Did you mean '" + nearest + "'?")));
+  }
+
   private static RuntimeException refusal(Origin place, String message) {
     return Exceptions.raise(JetSqlException.at(place, "INVALID_OPTION_VALUE", "22023", message));
   }
@@ -131,7 +160,7 @@ public final class JdbcOptions {
 
   private static String option(Map<String, String> options, String name) {
     for (var entry : options.entrySet())
-      if (entry.getKey().equalsIgnoreCase(name)) return Secrets.reveal(entry.getValue());
+      if (entry.getKey().equalsIgnoreCase(name)) return NamedSecrets.reveal(entry.getKey(), entry.getValue(), options);
     return "";
   }
 }

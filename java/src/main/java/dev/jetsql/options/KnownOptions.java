@@ -1,6 +1,7 @@
 package dev.jetsql.options;
 
 import dev.jetsql.common.SimilarNames;
+import dev.jetsql.connections.Connections;
 import dev.jetsql.records.OnError;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -26,6 +27,7 @@ final class KnownOptions {
   private static final Map<String, List<String>> OF_JETSQL = new LinkedHashMap<>();
 
   static {
+    OF_JETSQL.put(Connections.OPTION, List.of("jdbc", "kafka"));
     OF_JETSQL.put(KEY_COLUMNS, List.of("jdbc", "kafka", "delta", "iceberg"));
     OF_JETSQL.put(DELETE_WHEN, List.of("delta", "iceberg"));
     for (var name : List.of("lookup", "lookup.cache.ttl", "lookup.cache.rows"))
@@ -40,7 +42,7 @@ final class KnownOptions {
 
   /** The options of JetSQL that a query cannot choose. */
   private static final List<String> OF_TABLE =
-      List.of(KEY_COLUMNS, DELETE_WHEN, "key.format", "value.format", "watermark");
+      List.of(Connections.OPTION, KEY_COLUMNS, DELETE_WHEN, "key.format", "value.format", "watermark");
 
   private static final Map<String, DataSourceOptions> OF_FORMATS =
       Map.of(

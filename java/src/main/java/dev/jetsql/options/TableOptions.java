@@ -6,6 +6,7 @@ import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.OptionPositions;
 import dev.jetsql.common.SimilarNames;
+import dev.jetsql.connections.Connections;
 import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.List;
@@ -233,10 +234,10 @@ public final class TableOptions {
       origins.put(option._1(), OptionPositions.ofKey(option._2().origin(), option._1()));
     }
     if (!format.equals("kafka")) { // `KafkaOptions` checks these
-      var known = KnownOptions.of(format, options);
+      var known = KnownOptions.of(format, withConnection(format, options));
       options.keySet().forEach(name -> checkOption(format, known, name, origins.get(name)));
     }
-    if (format.equals("jdbc")) JdbcOptions.checkUrl(url, options);
+    if (format.equals("jdbc")) JdbcOptions.checkUrl(url, withConnection(format, options));
     if (standsInFor == null) checkProperties(format, properties.keySet(), origin);
   }
 
@@ -258,10 +259,14 @@ public final class TableOptions {
       String provider, Map<String, String> options, Set<String> names, Origin origin) {
     if (names.isEmpty()) return;
     var format = provider == null ? null : lower(provider);
-    var known = KnownOptions.of(format, options);
+    var known = KnownOptions.of(format, withConnection(format, options));
     for (var name : names)
       checkOption(format, known, name, OptionPositions.after(origin, name, null));
-    if ("jdbc".equals(format)) JdbcOptions.checkUrl(origin, options);
+    if ("jdbc".equals(format)) JdbcOptions.checkUrl(origin, withConnection(format, options));
+  }
+
+  private static Map<String, String> withConnection(String format, Map<String, String> options) {
+    return "jdbc".equals(format) ? Connections.merged(format, options) : options;
   }
 
   private static void checkOption(

@@ -118,6 +118,15 @@ public final class Rights {
     return allows(user, EnumSet.of(Right.OWNER), Kind.FUNCTION, name);
   }
 
+  /** Returns whether a user may name a connection in a table. name: in any case */
+  public boolean allowsConnection(String user, String name) {
+    if (isAdmin(user)) return true;
+    var own = users.get(user);
+    return own != null
+        && own.has(
+            EnumSet.of(Right.USAGE, Right.OWNER), Kind.CONNECTION, List.of(lower(name)));
+  }
+
   /** Returns as whom the body of a persistent view is checked. */
   public String viewOwner(List<String> name) {
     return viewOwners.getOrDefault(lower(name), Principals.OWNER);
@@ -184,7 +193,8 @@ public final class Rights {
     CATALOG,
     SCHEMA,
     TABLE,
-    FUNCTION
+    FUNCTION,
+    CONNECTION
   }
 
   private record Securable(Kind kind, List<String> name) {}
@@ -199,7 +209,7 @@ public final class Rights {
       for (var each : user.path("rights")) {
         var right = Right.valueOf(each.get("right").asText());
         var kind = kind(each.get("kind").asText());
-        if (kind == null) continue; // jobs, secrets, connections, locations: checked in Python
+        if (kind == null) continue; // jobs, secrets, locations: checked in Python
         if (kind == Kind.ENGINE && right == Right.ADMIN) isAdminHere = true;
         var name = lower(Json.texts(each.get("name")));
         rights

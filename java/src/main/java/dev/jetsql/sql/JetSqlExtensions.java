@@ -4,6 +4,7 @@ import dev.jetsql.bodies.CurrentTables;
 import dev.jetsql.bodies.StaticSides;
 import dev.jetsql.bodies.StreamsOutsideJobs;
 import dev.jetsql.catalog.MetastoreCache;
+import dev.jetsql.catalog.ResolveConnectedTables;
 import dev.jetsql.catalog.Sessions;
 import dev.jetsql.catalog.TableRules;
 import dev.jetsql.catalog.TableVersions;
@@ -81,6 +82,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPostHocResolutionRule(
         session -> new ResolveFileStreams((SparkSession) session));
     extensions.injectResolutionRule(session -> new ResolveKafkaTableCreation());
+    extensions.injectResolutionRule(session -> new ResolveConnectedTables());
     extensions.injectResolutionRule(session -> new ResolveWindows());
     extensions.injectResolutionRule(session -> new SystemTime.Check());
     extensions.injectResolutionRule(session -> new PatternMatches.Resolve());

@@ -1,6 +1,6 @@
 package dev.jetsql.kafka.registry;
 
-import dev.jetsql.common.Secrets;
+import dev.jetsql.connections.NamedSecrets;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
@@ -23,6 +23,7 @@ public final class RegistryOptions {
   public static final String TOKEN = "bearer.auth.token";
   public static final String HEADER = "header.";
   public static final String TRUST_STORE = "ssl.truststore.location";
+  public static final String CONNECTION = "connection";
   public static final String TRUST_PASSWORD = "ssl.truststore.password";
 
   /** A registry over HTTP without TLS, on another machine. */
@@ -98,11 +99,11 @@ public final class RegistryOptions {
       switch (name.toLowerCase(Locale.ROOT)) {
         case URL -> url = value;
         case TRUST_STORE -> trustStore = value;
-        case TRUST_PASSWORD -> password = Secrets.reveal(value);
-        case USER_INFO -> headers.put("Authorization", basic(Secrets.reveal(value)));
-        case TOKEN -> headers.put("Authorization", "Bearer " + Secrets.reveal(value));
+        case TRUST_PASSWORD -> password = NamedSecrets.reveal(key, value, tableOptions);
+        case USER_INFO -> headers.put("Authorization", basic(NamedSecrets.reveal(key, value, tableOptions)));
+        case TOKEN -> headers.put("Authorization", "Bearer " + NamedSecrets.reveal(key, value, tableOptions));
         default -> {
-          if (isHeader(key)) headers.put(name.substring(HEADER.length()), Secrets.reveal(value));
+          if (isHeader(key)) headers.put(name.substring(HEADER.length()), NamedSecrets.reveal(key, value, tableOptions));
         }
       }
     }

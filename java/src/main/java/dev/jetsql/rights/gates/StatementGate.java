@@ -5,6 +5,9 @@ import dev.jetsql.catalog.Tables;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Principals;
+import dev.jetsql.common.Secrets;
+import dev.jetsql.connections.ConnectionOptions;
+import dev.jetsql.connections.Connections;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
@@ -51,6 +54,7 @@ import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.SetCommand;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The first gate: checks a statement before Spark resolves it, because resolving already acts. It
@@ -327,17 +331,50 @@ public final class StatementGate extends Rule<LogicalPlan> {
       if (refusal != null) throw Refusals.notAllowed(set.origin(), refusal);
     }
 
+    private boolean hasConnection(UnresolvedTableSpec spec) {
+      return ConnectionOptions.hasConnection(spec.provider().get().toLowerCase(Locale.ROOT))
+          && CollectionConverters.asJava(spec.optionExpression().options()).stream()
+              .anyMatch(option -> Connections.isName(option._1()));
+    }
+
+    /**
+     * Checks the options of a table with a connection. A connection without a right is reported as
+     * missing, before anything else is.
+     */
+    private void connection(UnresolvedTableSpec spec) {
+      var options = CollectionConverters.asJava(spec.optionExpression().options());
+      for (var option : options) {
+        if (!Connections.isName(option._1())) continue;
+        var value = option._2() instanceof Literal literal ? String.valueOf(literal.value()) : "";
+        if (!rights.allowsConnection(user, value)) throw Connections.missing(value);
+      }
+      var format = spec.provider().get().toLowerCase(Locale.ROOT);
+      for (var option : options) {
+        var isText =
+            option._2() instanceof Literal literal
+                && !Secrets.isReference(String.valueOf(literal.value()));
+        if (!isText || !ConnectionOptions.isForUsers(format, option._1()))
+          throw Refusals.onlyAdmin(
+              spec.origin(),
+              "the option '" + option._1() + "' of a table with a connection",
+              "it can name a file, a secret or another host");
+      }
+    }
+
     private void spec(UnresolvedTableSpec spec) {
       var origin = spec.origin();
       var provider = spec.provider();
-      if (provider.isDefined() && !PROVIDERS.contains(provider.get().toLowerCase(Locale.ROOT)))
+      var isConnected = provider.isDefined() && hasConnection(spec);
+      if (isConnected) connection(spec);
+      else if (provider.isDefined()
+          && !PROVIDERS.contains(provider.get().toLowerCase(Locale.ROOT)))
         throw Refusals.onlyAdmin(
             origin, "tables USING " + provider.get(), "it is no format of files");
       if (spec.location().isDefined() || spec.external())
         throw Refusals.onlyAdmin(origin, "LOCATION", "it can name any file");
       if (spec.serde().isDefined())
         throw Refusals.onlyAdmin(origin, "Hive's formats", "they load classes");
-      if (spec.optionExpression().options().nonEmpty())
+      if (!isConnected && spec.optionExpression().options().nonEmpty())
         throw Refusals.onlyAdmin(origin, "OPTIONS of a table", "an option can name a file");
       if (spec.properties().nonEmpty())
         throw Refusals.onlyAdmin(origin, "TBLPROPERTIES", "they belong to the engine");

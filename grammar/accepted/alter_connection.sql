@@ -1,0 +1,1 @@
+ALTER CONNECTION pg OPTIONS ('password' = 'secret:new')

@@ -1,0 +1,1 @@
+CREATE CONNECTION k TYPE kafka OPTIONS ('kafka.bootstrap.servers' = 'broker:9092')

@@ -1,0 +1,1 @@
+CREATE SECRET shop FROM ENV 'SHOP' FOR 'kafka://broker:9092'

@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:20: Expected OPTIONS
+ALTER CONNECTION pg SET OPTIONS ('a' = 'b')

@@ -1,0 +1,5 @@
+-- error: PARSE_SYNTAX_ERROR at 1:19: FROM
+CREATE SECRET shop 'hunter2'
+
+-- error: PARSE_SYNTAX_ERROR at 1:25: cannot be combined
+CREATE OR REPLACE SECRET IF NOT EXISTS shop FROM ENV 'SHOP'

@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:17: found 'CASCADE'
+DROP SECRET shop CASCADE

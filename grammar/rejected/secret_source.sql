@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:24: Expected
+CREATE SECRET shop FROM '/run/secrets/shop'

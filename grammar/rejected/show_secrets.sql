@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:13: found 'LIKE'
+SHOW SECRETS LIKE 'x'

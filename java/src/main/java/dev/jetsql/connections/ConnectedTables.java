@@ -1,0 +1,42 @@
+package dev.jetsql.connections;
+
+import dev.jetsql.rights.Rights;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import scala.jdk.javaapi.CollectionConverters;
+
+/** The options of tables in the catalog, together with those of their connections. */
+public final class ConnectedTables {
+  private ConnectedTables() {}
+
+  /**
+   * Returns the options of a table, see `Connections.merged`. Refuses those of a table whose owner
+   * may not name files and variables of the engine.
+   *
+   * @param format of the table, in lower case
+   */
+  public static Map<String, String> options(String format, CatalogTable table) {
+    var options = CollectionConverters.asJava(table.storage().properties());
+    if (options.values().stream().anyMatch(NamedSecrets::isPlace)) checkOwner(table);
+    return Connections.merged(format, options);
+  }
+
+  private static void checkOwner(CatalogTable table) {
+    var rights = Rights.current();
+    var schema = table.identifier().database();
+    if (rights == null || schema.isEmpty()) return;
+    var name = List.of("spark_catalog", schema.get(), table.identifier().table());
+    var owner = rights.viewOwner(name);
+    if (rights.isAdmin(owner)) return;
+    throw Connections.refusal(
+        "NOT_ALLOWED",
+        "42501",
+        "The options of "
+            + String.join(".", name)
+            + " name a secret by its file or variable, which only the table of an ADMIN may. Its"
+            + " owner is "
+            + owner
+            + ". Use a connection.");
+  }
+}
