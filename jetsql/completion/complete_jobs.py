@@ -136,7 +136,9 @@ def _add_option_keys(
     suffix = "" if after and after[0].text in ("=", "==") else " = "
     if _is_of_connection(before):
         types = {token.word for token in before} & CONNECTION_OPTIONS.keys()
-        for name in dict.fromkeys(name for kind in sorted(types or CONNECTION_OPTIONS) for name in CONNECTION_OPTIONS[kind]):
+        for name in dict.fromkeys(
+            name for kind in sorted(types or CONNECTION_OPTIONS) for name in CONNECTION_OPTIONS[kind]
+        ):
             if folded(name) not in existing:
                 collector.add_string(name, CandidateKind.OPTION, "", suffix)
         return

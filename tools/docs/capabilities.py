@@ -165,7 +165,7 @@ CAPABILITIES: Final = (
     ),
     Capability(
         "connections and secrets",
-        "the login of a database or a broker is in one place, is used without being readable, and goes only to its hosts",
+        "the login of a database or a broker is in one place, is used without being read, and goes only to its hosts",
         "how-to/connections.md",
         statements=(
             *("create_secret", "alter_secret", "drop_secret", "show_secrets"),

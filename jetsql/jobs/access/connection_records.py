@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 from jetsql.jobs.model.job import name_key
 from jetsql.secret_references import named_secret
 
-
 T = TypeVar("T", "SecretRecord", "ConnectionRecord")
 
 

@@ -425,5 +425,7 @@ class JobCluster(Protocol):
         """Return the settings of this release's sessions to store with a new job, which keeps them after an upgrade."""
 
 
-class JobRuntime(JobTables, JobFunctions, RightsGates, Connections, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol):
+class JobRuntime(
+    JobTables, JobFunctions, RightsGates, Connections, QueryAnalysis, JobRunner, JobState, JobCluster, Protocol
+):
     """All that runs the jobs."""

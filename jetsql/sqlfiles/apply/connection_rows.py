@@ -1,4 +1,4 @@
-"""Compare a secret or a connection that a file declares with what the engine shows of it. No value of a secret is shown."""
+"""Compare a secret or a connection that a file declares with what the engine shows of it: never the value of a secret."""
 
 from __future__ import annotations
 

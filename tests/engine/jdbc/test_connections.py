@@ -166,7 +166,12 @@ def test_bound_secret_goes_to_no_other_host(sql: Sql, postgres: Postgres, connec
 
 
 def test_wrong_connections_are_refused(sql: Sql, connection: str) -> None:
-    for options in ("'usr' = 'x', 'url' = 'jdbc:postgresql://h/d'", "'user' = 'x'", "'url' = 'x', 'password' = 'x'", "'url' = 'jdbc:postgresql://h/d?password=x'"):
+    for options in (
+        "'usr' = 'x', 'url' = 'jdbc:postgresql://h/d'",
+        "'user' = 'x'",
+        "'url' = 'x', 'password' = 'x'",
+        "'url' = 'jdbc:postgresql://h/d?password=x'",
+    ):
         refusal(sql, f"CREATE CONNECTION c TYPE jdbc OPTIONS ({options})")
     assert "kafka.bootstrap.servers" in refusal(
         sql, "CREATE CONNECTION c TYPE kafka OPTIONS ('kafka.bootstrap.server' = 'h:1')"

@@ -71,7 +71,9 @@ def test_connection_without_a_right_has_the_error_of_a_missing_one(connected: Re
     for text in ("CREATE TABLE own.p USING jdbc OPTIONS ('connection' = '{}', 'dbtable' = 't'", KAFKA):
         for more in (")", ", 'url' = 'x')", ", 'nothing' = 'x')", ", 'kafka.sasl.jaas.config' = 'secret:shop')"):
             hidden, missing = (
-                refusal(connected, f"{text.replace(chr(39) + 'k' + chr(39), chr(39) + '{}' + chr(39))}{more}".format(name))
+                refusal(
+                    connected, f"{text.replace(chr(39) + 'k' + chr(39), chr(39) + '{}' + chr(39))}{more}".format(name)
+                )
                 for name in ("hidden", "absent")
             )
             assert hidden.replace("hidden", "absent") == missing

@@ -30,7 +30,11 @@ def test_created_secret_and_connection_are_shown(engine: Users) -> None:
     assert "secret:shop" in engine.message(SECRET)
     assert "Created" in engine.message(CONNECTION)
     [secret] = engine.run("SHOW SECRETS")
-    assert (secret["name"], secret["source"], secret["hosts"]) == ("shop", "ENV 'SHOP_PASSWORD'", "jdbc:postgresql://db/")
+    assert (secret["name"], secret["source"], secret["hosts"]) == (
+        "shop",
+        "ENV 'SHOP_PASSWORD'",
+        "jdbc:postgresql://db/",
+    )
     assert (secret["used_by"], secret["comment"]) == ("pg", "of the shop")
     [connection] = engine.run("SHOW CONNECTIONS")
     assert (connection["name"], connection["type"], connection["comment"]) == ("pg", "jdbc", "orders")

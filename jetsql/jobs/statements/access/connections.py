@@ -133,7 +133,14 @@ def _secret_row(manager: Manager, secret: SecretRecord) -> tuple[Value, ...]:
         if secret.key in each.secrets and _sees(manager, SecurableKind.CONNECTION, each.key)
     ]
     source = secret.source if manager.access.is_admin else None
-    return (secret.name, source, ", ".join(secret.hosts) or None, ", ".join(users) or None, secret.changed, secret.comment)
+    return (
+        secret.name,
+        source,
+        ", ".join(secret.hosts) or None,
+        ", ".join(users) or None,
+        secret.changed,
+        secret.comment,
+    )
 
 
 def _source(source: SecretSource) -> tuple[SecretKind, str]:
@@ -282,9 +289,7 @@ def _options(before: Mapping[str, str], given: Sequence[OptionText]) -> dict[str
     return options
 
 
-def _check_connection(
-    manager: Manager, connection: ConnectionRecord, given: Sequence[OptionText], place: Span
-) -> None:
+def _check_connection(manager: Manager, connection: ConnectionRecord, given: Sequence[OptionText], place: Span) -> None:
     state = manager.connections.state.with_connection(connection)
     problem = manager.runtime.find_connection_problem(connection.type, connection.options, state.published())
     if problem is not None:

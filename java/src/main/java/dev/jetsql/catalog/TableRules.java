@@ -23,6 +23,7 @@ import dev.jetsql.versions.SparkCalls;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.QualifiedTableName;
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -60,6 +61,7 @@ import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogPlugin;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -227,6 +229,9 @@ public final class TableRules extends Rule<LogicalPlan> {
     return CaseClasses.copy(
         table,
         Map.of(
+            "identifier",
+            new TableIdentifier(
+                name, Option.apply(schema), Option.apply(Tables.CATALOG)), // as Spark needs it
             "storage",
             CaseClasses.copy(
                 table.storage(),

@@ -85,7 +85,7 @@ public final class Tables {
         Json.MAPPER.valueToTree(CollectionConverters.asJava(table.partitionColumnNames())));
     facts.set(
         "options",
-        Json.MAPPER.valueToTree(ConnectedTables.options(TableOptions.format(table), table)));
+        Json.MAPPER.valueToTree(ConnectedTables.usableOptions(TableOptions.format(table), table)));
     var properties = CollectionConverters.asJava(table.properties());
     facts.put("job", properties.getOrDefault(TablesWithJobs.JOB, ""));
     facts.put("kind", properties.getOrDefault(TablesWithJobs.KIND, ""));

@@ -1,6 +1,9 @@
 package dev.jetsql.connections;
 
+import dev.jetsql.common.JetSqlException;
+import dev.jetsql.common.Secrets;
 import dev.jetsql.rights.Rights;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -20,6 +23,21 @@ public final class ConnectedTables {
     var options = CollectionConverters.asJava(table.storage().properties());
     if (options.values().stream().anyMatch(NamedSecrets::isPlace)) checkOwner(table);
     return Connections.merged(format, options);
+  }
+
+  /**
+   * Returns the options of a table as `options` does, or those without references if that throws an
+   * error: a table can be dropped and described whose connection cannot be used.
+   */
+  public static Map<String, String> usableOptions(String format, CatalogTable table) {
+    try {
+      return options(format, table);
+    } catch (Exception e) { // JetSQL's errors are checked
+      if (!(e instanceof JetSqlException)) throw e;
+      var usable = new HashMap<>(CollectionConverters.asJava(table.storage().properties()));
+      usable.values().removeIf(Secrets::isReference);
+      return usable;
+    }
   }
 
   private static void checkOwner(CatalogTable table) {

@@ -166,7 +166,10 @@ public final class ConnectionOptions {
             + connection.name()
             + (isGiven
                 ? ", which has it already. Leave it out."
-                : ". Write it there, by ALTER CONNECTION, or leave it out."));
+                : ". Write it there, by ALTER CONNECTION, or leave it out."
+                    + (connection.type().equals("jdbc")
+                        ? Connections.suggestion(List.copyOf(OF_JDBC_TABLE), name)
+                        : "")));
   }
 
   /** Returns the option without which a connection of a type has no address. */
