@@ -166,7 +166,7 @@ class StatementTrees:
         return exp.Describe(this=self._name(statement.name), kind=JOB, style=style)
 
     def _as_text(self, statement: st.Statement) -> exp.Expression:
-        """Return a statement about rights or connections, or of a test file, with its text: no tool changes its parts."""
+        """Return a statement about rights or connections, or of a test file, with its text: tools leave them."""
         first = next(tokens(self._text))
         text = self._text[first.start :]
         verb, rest = text[: len(first.text)], text[len(first.text) :]

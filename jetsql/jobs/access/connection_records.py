@@ -69,7 +69,7 @@ class ConnectionRecord:
 
 
 @dataclass(frozen=True)
-class ConnectionState:
+class StoredConnections:
     """All secrets and connections at one moment, by their keys in order."""
 
     secrets: tuple[SecretRecord, ...] = ()
@@ -88,19 +88,19 @@ class ConnectionState:
         secrets = (self.secret(key) for key in connection.secrets)
         return max(connection.changed, *(each.changed for each in secrets if each is not None), 0.0)
 
-    def with_secret(self, secret: SecretRecord) -> ConnectionState:
+    def with_secret(self, secret: SecretRecord) -> StoredConnections:
         """Return the state with a new or changed secret."""
         others = (each for each in self.secrets if each.key != secret.key)
-        return ConnectionState(_sorted((*others, secret)), self.connections)
+        return StoredConnections(_sorted((*others, secret)), self.connections)
 
-    def with_connection(self, connection: ConnectionRecord) -> ConnectionState:
+    def with_connection(self, connection: ConnectionRecord) -> StoredConnections:
         """Return the state with a new or changed connection."""
         others = (each for each in self.connections if each.key != connection.key)
-        return ConnectionState(self.secrets, _sorted((*others, connection)))
+        return StoredConnections(self.secrets, _sorted((*others, connection)))
 
-    def without(self, gone: SecretRecord | ConnectionRecord) -> ConnectionState:
+    def without(self, gone: SecretRecord | ConnectionRecord) -> StoredConnections:
         """Return the state without a secret or a connection."""
-        return ConnectionState(
+        return StoredConnections(
             tuple(each for each in self.secrets if each != gone),
             tuple(each for each in self.connections if each != gone),
         )
@@ -125,4 +125,4 @@ def _sorted(records: Iterable[T]) -> tuple[T, ...]:
     return tuple(sorted(records, key=lambda each: each.key))
 
 
-NO_CONNECTIONS: Final = ConnectionState()
+NO_CONNECTIONS: Final = StoredConnections()

@@ -237,7 +237,7 @@ class Connections(Protocol):
     """The secrets and connections of tables, where Spark reads the options of a table."""
 
     def publish_connections(self, connections: str) -> None:
-        """Replace the secrets and connections, see `ConnectionState.published`."""
+        """Replace the secrets and connections, see `StoredConnections.published`."""
 
     def find_connection_problem(self, kind: str, options: Mapping[str, str], state: str) -> OptionProblem | None:
         """Return what is wrong with the options of a connection of a type, or None.

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from jetsql.jobs.access.connection_records import NO_CONNECTIONS, ConnectionRecord, ConnectionState, SecretRecord
+from jetsql.jobs.access.connection_records import NO_CONNECTIONS, ConnectionRecord, SecretRecord, StoredConnections
 from jetsql.jobs.lifecycle.runtime import Connections
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -37,7 +37,7 @@ class ConnectionRegistry:
         self._runtime.publish_connections(self._state.published())
 
     @property
-    def state(self) -> ConnectionState:
+    def state(self) -> StoredConnections:
         """Return the secrets and connections as they are now."""
         return self._state
 
@@ -53,6 +53,6 @@ class ConnectionRegistry:
         self._submit(lambda: self._store.remove_connection(gone)).result()
         self._publish(self._state.without(gone))
 
-    def _publish(self, state: ConnectionState) -> None:
+    def _publish(self, state: StoredConnections) -> None:
         self._state = state
         self._runtime.publish_connections(state.published())

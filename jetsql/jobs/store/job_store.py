@@ -20,7 +20,7 @@ from jetsql.errors import JetSQLError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.home.storage import Storage
 from jetsql.jobs.access.access_state import AccessState
-from jetsql.jobs.access.connection_records import ConnectionRecord, ConnectionState, SecretRecord
+from jetsql.jobs.access.connection_records import ConnectionRecord, SecretRecord, StoredConnections
 from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
@@ -151,11 +151,11 @@ class Store:
         if changes:
             self._change(changes)
 
-    def connections(self) -> ConnectionState:
+    def connections(self) -> StoredConnections:
         """Return the secrets and connections."""
         secrets, connections = (self._rows(sa.select(table)) for table in (SECRETS, CONNECTIONS))
         try:
-            state = ConnectionState()
+            state = StoredConnections()
             for row in secrets:
                 state = state.with_secret(decode(SecretRecord, row.record))
             for row in connections:

@@ -1,4 +1,4 @@
-"""Compare a secret or a connection that a file declares with what the engine shows of it: never the value of a secret."""
+"""Compare a secret or a connection that a file declares with what the engine shows of it, without any value."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_user_with_usage_creates_a_kafka_table(connected: Restricted) -> None:
     assert connected.effects() == []
 
 
-def test_connection_without_a_right_has_the_error_of_a_missing_one(connected: Restricted) -> None:
+def test_hidden_connection_has_the_error_of_a_missing_one(connected: Restricted) -> None:
     for text in ("CREATE TABLE own.p USING jdbc OPTIONS ('connection' = '{}', 'dbtable' = 't'", KAFKA):
         for more in (")", ", 'url' = 'x')", ", 'nothing' = 'x')", ", 'kafka.sasl.jaas.config' = 'secret:shop')"):
             hidden, missing = (
@@ -96,7 +96,7 @@ def test_connection_without_a_right_has_the_error_of_a_missing_one(connected: Re
         "'path' = '{folder}'",
     ],
 )
-def test_kafka_options_that_reach_further_are_refused(connected: Restricted, option: str) -> None:
+def test_kafka_options_beyond_the_connection_are_refused(connected: Restricted, option: str) -> None:
     error = refusal(connected, f"{KAFKA}, {option})")
     assert CANARY not in error
     assert connected.effects() == []
@@ -116,7 +116,7 @@ def test_kafka_options_that_reach_further_are_refused(connected: Restricted, opt
         "'customSchema' = java_method('java.lang.System', 'getProperty', 'user.home')",
     ],
 )
-def test_jdbc_options_that_reach_further_are_refused(connected: Restricted, option: str) -> None:
+def test_jdbc_options_beyond_the_connection_are_refused(connected: Restricted, option: str) -> None:
     error = refusal(connected, f"{JDBC}, {option})")
     assert CANARY not in error and PASSWORD not in error
     assert connected.effects() == []

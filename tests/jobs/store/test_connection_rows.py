@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from jetsql.errors import EngineError
-from jetsql.jobs.access.connection_records import ConnectionRecord, ConnectionState, SecretKind, SecretRecord
+from jetsql.jobs.access.connection_records import ConnectionRecord, SecretKind, SecretRecord, StoredConnections
 from jetsql.jobs.store.job_store import Store
 from tests.support.engines.store_places import StorePlace, open_store
 from tests.support.golden_reports import raises
@@ -20,18 +20,18 @@ def test_stored_records_are_read_again(place: StorePlace) -> None:
     store = open_store(place)
     for record in (SECRET, CONNECTION):
         store.save_connection(record)
-    assert store.connections() == ConnectionState((SECRET,), (CONNECTION,))
+    assert store.connections() == StoredConnections((SECRET,), (CONNECTION,))
     changed = replace(CONNECTION, options={"url": "jdbc:postgresql://db2/x"}, comment="new")
     store.save_connection(changed)
-    assert store.connections() == ConnectionState((SECRET,), (changed,))
+    assert store.connections() == StoredConnections((SECRET,), (changed,))
     store.remove_connection(SECRET)
     store.remove_connection(changed)
-    assert store.connections() == ConnectionState()
+    assert store.connections() == StoredConnections()
     store.close()
 
 
 def test_connection_is_as_new_as_its_secrets() -> None:
-    state = ConnectionState((SECRET,), (CONNECTION,))
+    state = StoredConnections((SECRET,), (CONNECTION,))
     assert state.changed(CONNECTION) == 4
     assert state.with_secret(replace(SECRET, changed=9)).changed(CONNECTION) == 9
 

@@ -42,7 +42,7 @@ public final class Connections {
   /** All connections, and the secrets that their options name. */
   public record State(
       Map<String, NamedSecrets.Secret> secrets, Map<String, Connection> connections) {
-    /** Reads the state from the JSON of Python's `ConnectionState.published`. */
+    /** Reads the state from the JSON of Python's `StoredConnections.published`. */
     public static State of(String json) {
       var node = Json.read(json);
       var connections = new HashMap<String, Connection>();
