@@ -45,8 +45,10 @@ class ConnectionRegistry:
         """Store and publish a new or changed secret or connection."""
         self._submit(lambda: self._store.save_connection(changed)).result()
         state = self._state
-        is_secret = isinstance(changed, SecretRecord)
-        self._publish(state.with_secret(changed) if is_secret else state.with_connection(changed))
+        if isinstance(changed, SecretRecord):
+            self._publish(state.with_secret(changed))
+        else:
+            self._publish(state.with_connection(changed))
 
     def remove(self, gone: SecretRecord | ConnectionRecord) -> None:
         """Delete a secret or a connection."""
