@@ -136,6 +136,8 @@ WHOLE = [
     ("CREATE JOB x AS si|", "sink into"),
     # options
     ("CREATE JOB x OPTIONS ('tr|", "'trigger' = "),
+    ("CREATE CONNECTION x TYPE jdbc OPTIONS ('ur|", "'url' = "),
+    ("ALTER CONNECTION x OPTIONS ('tr|", ""),
     ("CREATE JOB x OPTIONS ('tr|')", "'trigger"),
     ("CREATE JOB x OPTIONS ('tr|' = 'interval')", "'trigger"),
     ("CREATE JOB x OPTIONS ('TR|", "'trigger' = "),

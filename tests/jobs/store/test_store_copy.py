@@ -22,6 +22,7 @@ from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.store_note import STORE, read_store_note
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.connection_records import StoredConnections
 from jetsql.jobs.model.function import Function, FunctionColumn
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.model.leadership import LeaseTimes
@@ -33,6 +34,8 @@ from jetsql.jobs.store.store_choice import find_database, open_store
 from jetsql.jobs.store.store_copy import StoreCopy, copy_store
 from tests.conftest import until
 from tests.jobs.store.test_access_rows import STATE, same
+from tests.jobs.store.test_connection_rows import CONNECTION
+from tests.jobs.store.test_connection_rows import SECRET as SECRET_OF_SHOP
 from tests.jobs.store.test_metrics import FULL
 from tests.jobs.store.test_store import JOB, row, snapshot
 from tests.support.engines.store_places import SchemaPlace
@@ -45,6 +48,7 @@ SECRET = "secret:env:STORE_PASSWORD"
 COUNTS = {
     **{"functions": 1, "jobs": 2, "meta": 4, "snapshots": 1, "history": 3, "measures": 120},
     **{"users": 2, "roles": 1, "members": 1, "tokens": 1, "grants": 3, "owners": 1},
+    **{"secrets": 1, "connections": 1},
 }
 
 
@@ -72,6 +76,8 @@ def fill(store: Store) -> None:
     store.save_function(Function("s", "f", (), (column,), False, "return 1", None, None, True, None, 1.0, "ann"))
     store.remove_snapshot("0009-0000-0000-0001")
     store.save_access(AccessState(), STATE)
+    store.save_connection(SECRET_OF_SHOP)
+    store.save_connection(CONNECTION)
     metrics = Metrics()
     stored = store.database.metrics_store(metrics)
     stored.start([JOB.id])
@@ -95,6 +101,7 @@ def contents(store: Store) -> tuple[object, ...]:
     stored.close()
     facts = store.id, store.newest_id(), store.all_jobs(), store.snapshots(), store.functions(), metrics.rows(JOB.id)
     assert same(store.access(), STATE)
+    assert store.connections() == StoredConnections((SECRET_OF_SHOP,), (CONNECTION,))
     return (*facts, [replace(each, event=each.event.replace("\0", "\ufffd")) for each in store.history()])
 
 
