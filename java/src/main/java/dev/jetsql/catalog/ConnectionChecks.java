@@ -87,8 +87,7 @@ public final class ConnectionChecks {
     var found = new TreeSet<String>();
     for (var schema : CollectionConverters.asJava(catalog.listDatabases()))
       for (var table :
-          CollectionConverters.asJava(
-              catalog.getTablesByName(schema, catalog.listTables(schema))))
+          CollectionConverters.asJava(catalog.getTablesByName(schema, catalog.listTables(schema))))
         if (has(table, option, value))
           found.add(String.join(".", Tables.CATALOG, schema, table.identifier().table()));
     return Json.write(found);

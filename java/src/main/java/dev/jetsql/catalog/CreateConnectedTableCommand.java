@@ -20,8 +20,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Creates a JDBC table with a connection in the catalog and, for AS SELECT, a table with the rows in
- * the database. The catalog gets the name of the connection; Spark's own command would store the
+ * Creates a JDBC table with a connection in the catalog and, for AS SELECT, a table with the rows
+ * in the database. The catalog gets the name of the connection; Spark's own command would store the
  * options with which it reads the columns.
  */
 public final class CreateConnectedTableCommand extends LeafCommand {

@@ -135,7 +135,8 @@ public final class TableRules extends Rule<LogicalPlan> {
       }
     }
     checkOptions(relation, schema);
-    var connected = schema == null ? null : connected(schema, relation.multipartIdentifier().last());
+    var connected =
+        schema == null ? null : connected(schema, relation.multipartIdentifier().last());
     if (connected != null)
       return session.sessionState().catalog().getRelation(connected, relation.options());
     return relation.isStreaming() ? withAnyFileAge(relation) : relation;
@@ -178,8 +179,7 @@ public final class TableRules extends Rule<LogicalPlan> {
           insert,
           Map.of(
               "table",
-              new UnresolvedCatalogRelation(
-                  connected, CaseInsensitiveStringMap.empty(), false)));
+              new UnresolvedCatalogRelation(connected, CaseInsensitiveStringMap.empty(), false)));
     if (kafka == null) return insert;
     if (insert.overwrite() && !JobContext.isAnalyzing())
       throw KafkaTable.overwriteRefused(insert.table().origin());

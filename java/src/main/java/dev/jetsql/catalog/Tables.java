@@ -2,9 +2,9 @@ package dev.jetsql.catalog;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
+import dev.jetsql.common.Sequences;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.options.TableOptions;
-import dev.jetsql.common.Sequences;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
 import java.util.List;

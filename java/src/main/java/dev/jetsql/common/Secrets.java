@@ -12,8 +12,8 @@ import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.trees.Origin;
 
 /**
- * Options whose value is a reference to a secret: `secret:env:NAME`, `secret:file:PATH`. `NamedSecrets`
- * has those of CREATE SECRET.
+ * Options whose value is a reference to a secret: `secret:env:NAME`, `secret:file:PATH`.
+ * `NamedSecrets` has those of CREATE SECRET.
  *
  * <p>The catalog stores the reference. Spark's driver reads the secret for a connection and
  * remembers it, to redact it in error messages: JDBC drivers and Kafka's clients quote the values

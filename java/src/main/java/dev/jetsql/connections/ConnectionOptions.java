@@ -254,7 +254,8 @@ public final class ConnectionOptions {
     var key = Connections.lower(name);
     return switch (type) {
       case "kafka" -> !key.equals("kafka.bootstrap.servers");
-      case "jdbc" -> !Connections.contains(OF_JDBC, key) || key.equals("user") || key.equals("password");
+      case "jdbc" ->
+          !Connections.contains(OF_JDBC, key) || key.equals("user") || key.equals("password");
       default -> !key.equals("url") && !key.equals("ssl.truststore.location");
     };
   }

@@ -36,8 +36,7 @@ public final class Connections {
    * @param type `kafka`, `jdbc`, `s3` or `registry`
    * @param changed when it, or one of its secrets, was changed
    */
-  public record Connection(
-      String name, String type, Map<String, String> options, String changed) {}
+  public record Connection(String name, String type, Map<String, String> options, String changed) {}
 
   /** All connections, and the secrets that their options name. */
   public record State(
@@ -48,7 +47,8 @@ public final class Connections {
       var connections = new HashMap<String, Connection>();
       node.path("connections")
           .properties()
-          .forEach(each -> connections.put(each.getKey(), connection(each.getKey(), each.getValue())));
+          .forEach(
+              each -> connections.put(each.getKey(), connection(each.getKey(), each.getValue())));
       return new State(NamedSecrets.read(node.path("secrets")), connections);
     }
 
@@ -62,7 +62,9 @@ public final class Connections {
     }
   }
 
-  /** Replaces the connections and secrets. Statements that are being analyzed keep what they read. */
+  /**
+   * Replaces the connections and secrets. Statements that are being analyzed keep what they read.
+   */
   public static void publish(String json) {
     var published = State.of(json);
     NamedSecrets.publish(published.secrets());

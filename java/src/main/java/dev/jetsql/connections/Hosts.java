@@ -98,16 +98,14 @@ public final class Hosts {
    * @param option the one that has the secret
    * @param options all options of the table or the connection
    */
-  static void check(
-      String secret, List<String> hosts, String option, Map<String, String> options) {
+  static void check(String secret, List<String> hosts, String option, Map<String, String> options) {
     var targets = hosts.stream().map(Hosts::target).toList();
     var addresses = addresses(secret, Connections.lower(option), options);
     if (addresses.isEmpty()) throw refusal(secret, "the options name no host.");
     for (var address : addresses) {
       if (targets.stream().noneMatch(target -> target != null && target.covers(address)))
         throw refusal(
-            secret,
-            "it is for " + String.join(", ", hosts) + ", and not for " + address + ".");
+            secret, "it is for " + String.join(", ", hosts) + ", and not for " + address + ".");
     }
   }
 
@@ -199,14 +197,11 @@ public final class Hosts {
   }
 
   private static RuntimeException unreadable(String secret, String option) {
-    return refusal(
-        secret, "the hosts in the option '" + option + "' cannot be read for certain.");
+    return refusal(secret, "the hosts in the option '" + option + "' cannot be read for certain.");
   }
 
   private static RuntimeException refusal(String secret, String reason) {
     return Connections.refusal(
-        "SECRET_NOT_FOR_HOST",
-        "42501",
-        "Cannot send the secret " + secret + ": " + reason);
+        "SECRET_NOT_FOR_HOST", "42501", "Cannot send the secret " + secret + ": " + reason);
   }
 }

@@ -118,8 +118,7 @@ final class ConnectorOptions {
         .options()
         .forEach(
             (name, value) -> {
-              if (!isJetSqlOption(name))
-                options.put(name, reveal(name, value, table.options()));
+              if (!isJetSqlOption(name)) options.put(name, reveal(name, value, table.options()));
             });
     return options;
   }

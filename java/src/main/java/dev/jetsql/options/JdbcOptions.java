@@ -105,7 +105,9 @@ public final class JdbcOptions {
             "Connections of TYPE jdbc have no option '"
                 + name
                 + "'."
-                + (nearest == null ? " Write it into the table." : " Did you mean '" + nearest + "'?")));
+                + (nearest == null
+                    ? " Write it into the table."
+                    : " Did you mean '" + nearest + "'?")));
   }
 
   private static RuntimeException refusal(Origin place, String message) {
@@ -160,7 +162,8 @@ public final class JdbcOptions {
 
   private static String option(Map<String, String> options, String name) {
     for (var entry : options.entrySet())
-      if (entry.getKey().equalsIgnoreCase(name)) return NamedSecrets.reveal(entry.getKey(), entry.getValue(), options);
+      if (entry.getKey().equalsIgnoreCase(name))
+        return NamedSecrets.reveal(entry.getKey(), entry.getValue(), options);
     return "";
   }
 }

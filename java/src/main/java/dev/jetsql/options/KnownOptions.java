@@ -42,7 +42,8 @@ final class KnownOptions {
 
   /** The options of JetSQL that a query cannot choose. */
   private static final List<String> OF_TABLE =
-      List.of(Connections.OPTION, KEY_COLUMNS, DELETE_WHEN, "key.format", "value.format", "watermark");
+      List.of(
+          Connections.OPTION, KEY_COLUMNS, DELETE_WHEN, "key.format", "value.format", "watermark");
 
   private static final Map<String, DataSourceOptions> OF_FORMATS =
       Map.of(

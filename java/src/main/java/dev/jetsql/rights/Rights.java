@@ -123,8 +123,7 @@ public final class Rights {
     if (isAdmin(user)) return true;
     var own = users.get(user);
     return own != null
-        && own.has(
-            EnumSet.of(Right.USAGE, Right.OWNER), Kind.CONNECTION, List.of(lower(name)));
+        && own.has(EnumSet.of(Right.USAGE, Right.OWNER), Kind.CONNECTION, List.of(lower(name)));
   }
 
   /** Returns as whom the body of a persistent view is checked. */

@@ -86,7 +86,13 @@ class ConnectionsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "url", "USER", "password", "driver", "socketFactory", "sessionInitStatement", "keytab"
+        "url",
+        "USER",
+        "password",
+        "driver",
+        "socketFactory",
+        "sessionInitStatement",
+        "keytab"
       })
   void anOptionOfTheConnectionIsRefusedInATable(String name) {
     refused("jdbc", Map.of("connection", "pg", "dbtable", "t", name, "x"));
@@ -162,8 +168,7 @@ class ConnectionsTest {
     notForHost("password", Map.of("url", url, "PGHOST", "evil"));
     notForHost("password", Map.of("url", url, "driver", "evil.Driver"));
     notForHost("password", Map.of("dbtable", "t"));
-    assertEquals(
-        CANARY, reveal("password", Map.of("url", url, "driver", "org.postgresql.Driver")));
+    assertEquals(CANARY, reveal("password", Map.of("url", url, "driver", "org.postgresql.Driver")));
   }
 
   @Test
@@ -220,8 +225,7 @@ class ConnectionsTest {
             "jdbc:mysql://db:3306",
             "kafka://broker:9092",
             "https://registry",
-            "s3a://bucket/"))
-      assertNull(Hosts.problem(url));
+            "s3a://bucket/")) assertNull(Hosts.problem(url));
     for (var url :
         List.of("db", "jdbc:postgresql://db/shop", "kafka://*", "https://a@b", "ftp://x", ""))
       assertNotNull(Hosts.problem(url));
@@ -237,8 +241,7 @@ class ConnectionsTest {
             "protobuf.descriptor.file",
             "on.error",
             "avro.schema.registry.url",
-            "path"))
-      assertFalse(ConnectionOptions.isForUsers("kafka", name));
+            "path")) assertFalse(ConnectionOptions.isForUsers("kafka", name));
     assertTrue(ConnectionOptions.isForUsers("jdbc", "dbtable"));
     for (var name : List.of("url", "driver", "socketFactory", "path"))
       assertFalse(ConnectionOptions.isForUsers("jdbc", name));

@@ -100,10 +100,14 @@ public final class RegistryOptions {
         case URL -> url = value;
         case TRUST_STORE -> trustStore = value;
         case TRUST_PASSWORD -> password = NamedSecrets.reveal(key, value, tableOptions);
-        case USER_INFO -> headers.put("Authorization", basic(NamedSecrets.reveal(key, value, tableOptions)));
-        case TOKEN -> headers.put("Authorization", "Bearer " + NamedSecrets.reveal(key, value, tableOptions));
+        case USER_INFO ->
+            headers.put("Authorization", basic(NamedSecrets.reveal(key, value, tableOptions)));
+        case TOKEN ->
+            headers.put("Authorization", "Bearer " + NamedSecrets.reveal(key, value, tableOptions));
         default -> {
-          if (isHeader(key)) headers.put(name.substring(HEADER.length()), NamedSecrets.reveal(key, value, tableOptions));
+          if (isHeader(key))
+            headers.put(
+                name.substring(HEADER.length()), NamedSecrets.reveal(key, value, tableOptions));
         }
       }
     }

@@ -366,8 +366,7 @@ public final class StatementGate extends Rule<LogicalPlan> {
       var provider = spec.provider();
       var isConnected = provider.isDefined() && hasConnection(spec);
       if (isConnected) connection(spec);
-      else if (provider.isDefined()
-          && !PROVIDERS.contains(provider.get().toLowerCase(Locale.ROOT)))
+      else if (provider.isDefined() && !PROVIDERS.contains(provider.get().toLowerCase(Locale.ROOT)))
         throw Refusals.onlyAdmin(
             origin, "tables USING " + provider.get(), "it is no format of files");
       if (spec.location().isDefined() || spec.external())
