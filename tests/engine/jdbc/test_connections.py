@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from jetsql.engine.jdbc.jdbc_dialects import POSTGRESQL
@@ -58,7 +59,7 @@ def orders(postgres: Postgres, sql: Sql, connection: str) -> Iterator[str]:
 
 
 def refusal(sql: Sql, text: str) -> str:
-    with pytest.raises((PySparkException, JetSQLError)) as caught:
+    with pytest.raises((PySparkException, Py4JError, JetSQLError)) as caught:
         sql(text)
     return str(caught.value)
 

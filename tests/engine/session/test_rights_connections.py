@@ -53,7 +53,8 @@ def refusal(ann: Restricted, text: str) -> str:
 def test_user_with_usage_creates_and_uses_a_table(connected: Restricted, postgres: Postgres) -> None:
     postgres("CREATE TABLE shown (id int)")
     connected.run(f"{JDBC})")
-    connected.run("INSERT INTO own.p VALUES (7)")
+    assert "NOT_ALLOWED" in refusal(connected, "INSERT INTO own.p VALUES (8)")
+    connected.run_as_owner("INSERT INTO own.p VALUES (7)")
     assert connected.run("SELECT * FROM own.p") == [(7,)]
     shown = [*connected.run("DESCRIBE EXTENDED own.p"), *connected.run("EXPLAIN EXTENDED SELECT * FROM own.p")]
     assert PASSWORD not in str(shown)
