@@ -74,14 +74,6 @@ class SecretsTest {
     assertEquals("refused: ***", Secrets.redact("refused: s3cret of a file"));
   }
 
-  @Test
-  void onlyReferencesAreRevealed(@TempDir Path folder) throws IOException {
-    var file = Files.writeString(folder.resolve("password"), "s3cret");
-    var options = "{\"user\":\"ann\",\"password\":\"secret:file:" + file + "\"}";
-    assertEquals("{\"user\":\"ann\",\"password\":\"s3cret\"}", Secrets.revealOptions(options));
-    assertNull(Secrets.reveal(null));
-  }
-
   @ParameterizedTest
   @ValueSource(
       strings = {

@@ -218,6 +218,15 @@ class ConnectionsTest {
   }
 
   @Test
+  void onlyReferencesAreRevealed() {
+    assertEquals(
+        "{\"password\":\"" + CANARY + "\"}",
+        NamedSecrets.revealOptions("{\"password\":\"secret:shop\"}"));
+    assertEquals("{\"user\":\"ann\"}", NamedSecrets.revealOptions("{\"user\":\"ann\"}"));
+    assertNull(NamedSecrets.reveal("user", null, Map.of()));
+  }
+
+  @Test
   void hostsAreUrls() {
     for (var url :
         List.of(
