@@ -43,7 +43,7 @@ def analysis_milliseconds(session: SparkSession, select: str) -> float:
     state = session._jsparkSession.sessionState()
     plan = state.sqlParser().parsePlan(select)
     gateway: Any = session.sparkContext._gateway
-    tracker = gateway.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker()
+    tracker = gateway.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker(gateway.jvm.scala.Option.empty())
     began = time.perf_counter()
     state.analyzer().executeAndCheck(plan, tracker)
     return (time.perf_counter() - began) * 1000
