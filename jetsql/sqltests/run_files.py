@@ -59,7 +59,8 @@ class SparkOfTests:
         """Stop Spark. After Ctrl-C, kill it: a test that runs would wait for a Spark that has stopped."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             # The calls of the tests that run fail now, and Py4J reports some of them with the root logger.
-            logging.disable()
+            logging.getLogger("py4j").setLevel(logging.CRITICAL)
+            logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
             kill_process(self._spark)
         else:
             self._spark.stop()

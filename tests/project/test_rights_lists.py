@@ -31,6 +31,7 @@ def test_every_class_of_an_older_spark_is_listed(spark: str, name: str) -> None:
     assert rights_lists.unlisted(name, classes) == []
 
 
+@pytest.mark.slow  # the tests of lakehouses download the jars
 @pytest.mark.parametrize("name", list(rights_lists.ROOTS))
 def test_every_class_of_a_table_format_is_listed(name: str) -> None:
     classes = rights_lists.format_classes()

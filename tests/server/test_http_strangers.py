@@ -279,7 +279,7 @@ def test_token_comparison_takes_constant_time(monkeypatch: pytest.MonkeyPatch) -
         compared.append(given)
         return real(given, known)
 
-    monkeypatch.setattr("jetsql.server.auth.hmac.compare_digest", compare)
+    monkeypatch.setattr("jetsql.jobs.access.logins.hmac.compare_digest", compare)
     access = TokenAuth(TOKEN)
     tokens = ["", "wrong", TOKEN[:-1], f"{TOKEN}x", TOKEN]
     shown = [Headers({"authorization": f"Bearer {token}"}) for token in tokens]

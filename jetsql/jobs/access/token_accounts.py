@@ -31,6 +31,11 @@ class TokenAccounts(ABC):
         """Return the users and rights as they are now."""
 
     @property
+    def has_users(self) -> bool:
+        """Return whether there are users, so that rights apply."""
+        return self.state.has_users
+
+    @property
     def is_token_disabled(self) -> bool:
         """Return whether the token of the home is refused."""
         built_in = self.state.user(OWNER)

@@ -151,11 +151,6 @@ class AccessRegistry(TokenAccounts):
     # --- rights of the caller ----------------------------------------------------------------------------------------
 
     @property
-    def has_users(self) -> bool:
-        """Return whether the engine has users, so that rights apply."""
-        return self._state.has_users
-
-    @property
     def new_owner(self) -> str:
         """Return the key of the owner of what the caller creates. An unknown user has no rights."""
         return self.user if self.has_users and self.user not in BUILT_IN else OWNER

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jetsql.jobs.access.access_records import Securable, SecurableKind
-from tests.jobs.statements.test_access_statements import Users
 from tests.support.engines.jobs_harness import run_manager
+from tests.support.engines.user_statements import Users
 
 SECRET = "CREATE SECRET shop FROM ENV 'SHOP_PASSWORD' FOR 'jdbc:postgresql://db/' COMMENT 'of the shop'"
 CONNECTION = (

@@ -10,9 +10,9 @@ import pytest
 from jetsql.sqlfiles.apply.connection_rows import find_differences
 from jetsql.sqlfiles.apply.engine_state import EngineSessions
 from jetsql.sqlfiles.apply.statement_edits import creating, replacing
-from tests.jobs.statements.test_access_statements import Users
 from tests.sqlfiles.apply.test_declarations import names, ordered
 from tests.support.engines.jobs_harness import run_manager
+from tests.support.engines.user_statements import Users
 
 SECRET = "CREATE SECRET shop FROM ENV 'SHOP' FOR 'kafka://h:1' COMMENT 'x'"
 CONNECTION = (
