@@ -169,13 +169,13 @@ def test_result_comes_in_arrow(users: Users) -> None:
 
 def test_relations_show_what_the_user_may_see(users: Users) -> None:
     users.rows("owner", "CREATE TABLE s.target (a INT)")
-    users.rows("owner", "CREATE JOB copy AS INSERT INTO s.target SELECT * FROM s.t")
-    names = "SELECT name FROM jetsql.jobs WHERE name = 'copy'"
-    assert [users.rows(user, names) for user in ("ann", "boss")] == [[], [("copy",)]]
+    users.rows("owner", "CREATE JOB of_users AS INSERT INTO s.target SELECT * FROM s.t")
+    names = "SELECT name FROM jetsql.jobs WHERE name = 'of_users'"
+    assert [users.rows(user, names) for user in ("ann", "boss")] == [[], [("of_users",)]]
     assert users.rows("ann", "SELECT count(*) FROM jetsql.engines") == [(0,)]
-    users.rows("owner", "GRANT OPERATE ON JOB copy TO ann")
-    assert users.rows("ann", names) == [("copy",)]
-    users.rows("owner", "DROP JOB copy")
+    users.rows("owner", "GRANT OPERATE ON JOB of_users TO ann")
+    assert users.rows("ann", names) == [("of_users",)]
+    users.rows("owner", "DROP JOB of_users")
 
 
 def test_statement_inside_a_statement_has_the_user(users: Users) -> None:

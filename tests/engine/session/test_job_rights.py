@@ -88,7 +88,6 @@ def test_body_reaches_nothing(users: JobUsers, group: str, text: str) -> None:
         "CREATE JOB b AS INSERT INTO s.inbox SELECT id, name FROM jetsql.jobs",
         "CREATE JOB b AS INSERT INTO s.inbox SELECT id, y FROM s.broken",
         "CREATE JOB b AS INSERT INTO s.inbox SELECT id, s.leak() FROM STREAM s.orders",
-        "CREATE JOB b AS INSERT INTO s.inbox SELECT id, s.twice(id) FROM STREAM s.orders",
         "CREATE JOB b AS INSERT INTO s.inbox SELECT id, _metadata.file_path FROM STREAM s.orders",
         "CREATE JOB b AS INSERT INTO s.inbox SELECT id, name FROM s.items VERSION AS OF 1",
         "CREATE JOB b AS INSERT INTO s.inbox SELECT id, 'x' FROM STREAM s.orders WITH ('path' = '{folder}')",

@@ -10,10 +10,10 @@ import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.connect.service.SparkConnectInterceptorRegistry$;
 import org.apache.spark.sql.connect.service.SparkConnectService;
 import org.apache.spark.sql.connect.service.SparkConnectService$;
 import org.sparkproject.connect.grpc.Server;
-import org.sparkproject.connect.grpc.ServerInterceptor;
 import org.sparkproject.connect.grpc.netty.GrpcSslContexts;
 import org.sparkproject.connect.grpc.netty.NettyServerBuilder;
 import scala.Option;
@@ -91,8 +91,7 @@ public final class ConnectServer {
   }
 
   /** Returns a server with Spark's service, as Spark itself makes it. */
-  private static NettyServerBuilder builder(SparkConf conf, String host, int port)
-      throws ReflectiveOperationException {
+  private static NettyServerBuilder builder(SparkConf conf, String host, int port) {
     var server = NettyServerBuilder.forAddress(new InetSocketAddress(host, port));
     var largest = conf.getSizeAsBytes("spark.connect.grpc.maxInboundMessageSize", "128m");
     server.maxInboundMessageSize(Math.toIntExact(largest));
@@ -103,18 +102,10 @@ public final class ConnectServer {
     server.permitKeepAliveTime(MOST_FREQUENT_PING_SECONDS, TimeUnit.SECONDS);
     server.permitKeepAliveWithoutCalls(true);
     server.addService(new SparkConnectService(false));
-    for (var name : conf.get("spark.connect.grpc.interceptor.classes", "").split(",", -1))
-      if (!name.isBlank()) server.intercept(interceptor(name.trim()));
+    var interceptors = SparkConnectInterceptorRegistry$.MODULE$; // it unpacks compressed requests
+    interceptors.chainInterceptors(server, interceptors.createConfiguredInterceptors());
     server.intercept(new ConnectSettings());
     server.intercept(new ConnectCallers());
     return server;
-  }
-
-  private static ServerInterceptor interceptor(String name) throws ReflectiveOperationException {
-    var loader = Thread.currentThread().getContextClassLoader();
-    return Class.forName(name, true, loader)
-        .asSubclass(ServerInterceptor.class)
-        .getDeclaredConstructor()
-        .newInstance();
   }
 }
