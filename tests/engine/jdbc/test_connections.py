@@ -111,7 +111,7 @@ def test_changes_hold_for_the_next_statement(sql: Sql, postgres: Postgres, file:
     assert "wrong-password" not in error
     file.write_text(PASSWORD)
     assert sql("SELECT * FROM orders") == [(1, "a")]
-    sql("ALTER CONNECTION pg OPTIONS ('user' = 'nobody')")
+    sql("ALTER CONNECTION pg OPTIONS ('user' = 'stranger')")
     refusal(sql, "SELECT * FROM orders")
     sql(f"ALTER CONNECTION pg OPTIONS ('user' = '{USER}')")
     assert sql("SELECT * FROM orders") == [(1, "a")]

@@ -2,15 +2,14 @@ package dev.jetsql.bodies;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.catalog.CatalogTables;
-import dev.jetsql.catalog.CreateConnectedTableCommand;
 import dev.jetsql.catalog.Sessions;
 import dev.jetsql.catalog.TableVersions;
 import dev.jetsql.catalog.Tables;
+import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Principals;
 import dev.jetsql.common.Sequences;
-import dev.jetsql.kafka.CreateKafkaTableCommand;
 import dev.jetsql.rights.Rights;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -65,9 +64,7 @@ public final class NewTable {
   private static ObjectNode facts(LogicalPlan resolved) {
     if (resolved instanceof CreateDataSourceTableCommand command)
       return Tables.facts(command.table());
-    if (resolved instanceof CreateConnectedTableCommand command)
-      return Tables.facts(command.table());
-    if (resolved instanceof CreateKafkaTableCommand command) return Tables.facts(command.table());
+    if (resolved instanceof CreateExternalTable command) return Tables.facts(command.table());
     return resolved instanceof CreateTable create
             && create.name() instanceof ResolvedIdentifier name
             && create.tableSpec() instanceof TableSpec spec

@@ -1,10 +1,9 @@
 package dev.jetsql.bodies;
 
-import dev.jetsql.catalog.CreateConnectedTableCommand;
+import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.JobContext;
-import dev.jetsql.kafka.CreateKafkaTableCommand;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
@@ -31,8 +30,7 @@ public final class StreamsOutsideJobs extends AbstractFunction1<LogicalPlan, Box
 
   private static boolean isStreaming(LogicalPlan plan) {
     if (plan instanceof InsertIntoDataSourceCommand insert) return insert.query().isStreaming();
-    if (plan instanceof CreateKafkaTableCommand create) return create.readsStream();
-    if (plan instanceof CreateConnectedTableCommand create) return create.readsStream();
+    if (plan instanceof CreateExternalTable create) return create.readsStream();
     return plan.getClass().getSimpleName().startsWith("InsertInto") && plan.isStreaming();
   }
 }

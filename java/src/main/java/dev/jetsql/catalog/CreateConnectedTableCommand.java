@@ -1,8 +1,8 @@
 package dev.jetsql.catalog;
 
+import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
-import dev.jetsql.common.LeafCommand;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.connections.NamedSecrets;
@@ -24,12 +24,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * in the database. The catalog gets the name of the connection; Spark's own command would store the
  * options with which it reads the columns.
  */
-public final class CreateConnectedTableCommand extends LeafCommand {
+public final class CreateConnectedTableCommand extends CreateExternalTable {
   private static final long serialVersionUID = 1L;
-
-  private final CatalogTable table;
-  private final boolean ifNotExists;
-  private final LogicalPlan query;
 
   /**
    * Creates the command. The constructor is public because Spark copies plans by reflection.
@@ -37,20 +33,7 @@ public final class CreateConnectedTableCommand extends LeafCommand {
    * @param query null without AS SELECT
    */
   public CreateConnectedTableCommand(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
-    super(new Object[] {table, ifNotExists, query});
-    this.table = table;
-    this.ifNotExists = ifNotExists;
-    this.query = query;
-  }
-
-  /** Returns the table to create. */
-  public CatalogTable table() {
-    return table;
-  }
-
-  /** Returns whether the statement fills the table from a stream. */
-  public boolean readsStream() {
-    return query != null && query.isStreaming();
+    super(table, ifNotExists, query);
   }
 
   @Override
@@ -86,10 +69,5 @@ public final class CreateConnectedTableCommand extends LeafCommand {
     catalog.createTable(
         CaseClasses.copy(table, Map.of("schema", relation.schema())), ifNotExists, false);
     return noRows;
-  }
-
-  @Override
-  public String argString(int maxFields) {
-    return table.identifier().unquotedString();
   }
 }

@@ -1,7 +1,7 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.common.LeafCommand;
 import dev.jetsql.versions.CaseClasses;
 import java.util.HashMap;
 import java.util.List;
@@ -23,12 +23,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * own command accepts only the connector's options and columns. Spark performs all earlier steps:
  * the resolution of names, columns and the location.
  */
-public final class CreateKafkaTableCommand extends LeafCommand {
+public final class CreateKafkaTableCommand extends CreateExternalTable {
   private static final long serialVersionUID = 1L;
-
-  private final CatalogTable table;
-  private final boolean ifNotExists;
-  private final LogicalPlan query;
 
   /**
    * Creates the command. The constructor is public because Spark copies plans by reflection.
@@ -36,20 +32,7 @@ public final class CreateKafkaTableCommand extends LeafCommand {
    * @param query null without AS SELECT
    */
   public CreateKafkaTableCommand(CatalogTable table, boolean ifNotExists, LogicalPlan query) {
-    super(new Object[] {table, ifNotExists, query});
-    this.table = table;
-    this.ifNotExists = ifNotExists;
-    this.query = query;
-  }
-
-  /** Returns the table to create. */
-  public CatalogTable table() {
-    return table;
-  }
-
-  /** Returns whether the statement fills the table from a stream. */
-  public boolean readsStream() {
-    return query != null && query.isStreaming();
+    super(table, ifNotExists, query);
   }
 
   @Override
@@ -111,10 +94,5 @@ public final class CreateKafkaTableCommand extends LeafCommand {
 
   private CatalogTable defined(CatalogStorageFormat storage, StructType columns) {
     return CaseClasses.copy(table, Map.of("storage", storage, "schema", columns));
-  }
-
-  @Override
-  public String argString(int maxFields) {
-    return table.identifier().unquotedString();
   }
 }

@@ -1,8 +1,7 @@
 package dev.jetsql.rights.gates;
 
-import dev.jetsql.catalog.CreateConnectedTableCommand;
 import dev.jetsql.catalog.Tables;
-import dev.jetsql.kafka.CreateKafkaTableCommand;
+import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Right;
 import java.util.ArrayList;
@@ -101,9 +100,7 @@ final class StatementRights {
           need);
     else if (plan instanceof CreateDataSourceTableCommand create)
       create(session, plan, create.table(), need);
-    else if (plan instanceof CreateConnectedTableCommand create)
-      need.check(plan, Right.CREATE, RelationNames.of(session, create.table()));
-    else if (plan instanceof CreateKafkaTableCommand create)
+    else if (plan instanceof CreateExternalTable create)
       need.check(plan, Right.CREATE, RelationNames.of(session, create.table()));
     else if (plan instanceof CreateDataSourceTableAsSelectCommand create) {
       create(session, plan, create.table(), need);
