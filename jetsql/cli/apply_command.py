@@ -70,7 +70,12 @@ def _usage_exits_with_1() -> Iterator[None]:
     default="",
     help="The group of the folder's jobs, which the option applyGroup notes in each job. Needed for --prune.",
 )
-@click.option("--prune", is_flag=True, help="Drop the jobs of the group that no file declares any more.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="Drop the jobs of the group that no file declares any more, and revoke the rights of the folder's users"
+    " and roles that no file grants.",
+)
 @click.option("-y", "--yes", "assume_yes", is_flag=True, help="Do not ask before something is replaced or dropped.")
 @click.option(
     "--format",
@@ -94,9 +99,10 @@ def apply(
 ) -> None:
     """Bring an engine to what the SQL files of a folder declare.
 
-    The CREATE statements of all `.sql` files in DIR are the wanted state: schemas, tables, views, functions, jobs,
-    streaming tables and materialized views. What is missing is created, jobs, views and functions that differ are
-    replaced, and everything else is left as it is. Tables are never changed or dropped: a difference is an error.
+    The CREATE and GRANT statements of all `.sql` files in DIR are the wanted state: schemas, tables, views, functions,
+    jobs, streaming tables, materialized views, secrets, connections, users, roles and rights. What is missing is
+    created; jobs, views, functions, secrets and connections that differ are replaced; and everything else is left as it
+    is. Tables are never changed or dropped: a difference is an error.
 
     \b
     Examples:

@@ -1,5 +1,5 @@
-"""Read the declarations of SQL files: the schemas, tables, views, functions, connections
-and jobs that have to exist.
+"""Read the declarations of SQL files: the schemas, tables, views, functions, connections, jobs, users and roles that
+have to exist, and the rights that these have.
 
 CREATE, CREATE IF NOT EXISTS and CREATE OR REPLACE mean the same here. USE and SET hold for the statements after them
 in their file. All other statements are refused, because a folder that is applied again must not run them again.
@@ -17,6 +17,7 @@ from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 from jetsql.language import statement as st
 from jetsql.language.objects.connection_statement import CreateConnection, CreateSecret
+from jetsql.language.objects.rights_statement import CreateRole, CreateToken, CreateUser, GrantRights, GrantRole
 from jetsql.language.statement_head import name_at, read_head
 from jetsql.language.tokens import Token, tokens
 from jetsql.script import PreparedStatement
@@ -32,6 +33,7 @@ _RUN_IT: Final = "Move it to a file outside of the folder, and run it with `jets
 _HINTS: Final = {
     "DROP": "Remove the statement that creates the object instead. --prune drops jobs that no file declares any more.",
     "ALTER": "Change the statement that creates the object instead.",
+    "REVOKE": "Remove the GRANT instead. --prune revokes rights that no file grants.",
     "EXPLAIN": "Run it in the shell. `jetsql apply --plan` shows what would be done.",
     "SHOW": "Run it in the shell.",
 }
@@ -40,6 +42,8 @@ _HINTS: Final = {
 class ObjectKind(Enum):
     """The kind of an object that a statement declares, in the order in which kinds are created."""
 
+    USER = "user"
+    ROLE = "role"
     SECRET = "secret"
     CONNECTION = "connection"
     SCHEMA = "schema"
@@ -49,11 +53,13 @@ class ObjectKind(Enum):
     JOB = "job"
     STREAMING_TABLE = "streaming table"
     MATERIALIZED_VIEW = "materialized view"
+    GRANT = "grant"
 
     @property
     def is_in_schema(self) -> bool:
         """Return whether the name of the object is one in a schema."""
-        return self not in (ObjectKind.SECRET, ObjectKind.CONNECTION, ObjectKind.SCHEMA, ObjectKind.JOB)
+        in_schema = (ObjectKind.FUNCTION, ObjectKind.TABLE, ObjectKind.VIEW)
+        return self in (*in_schema, ObjectKind.STREAMING_TABLE, ObjectKind.MATERIALIZED_VIEW)
 
     @property
     def has_job(self) -> bool:
@@ -216,9 +222,25 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
             return Declaration(linted, ObjectKind.SECRET, (statement.name.text,), statement.name.place, context)
         case CreateConnection():
             return Declaration(linted, ObjectKind.CONNECTION, (statement.name.text,), statement.name.place, context)
+        case CreateUser():
+            return Declaration(linted, ObjectKind.USER, (statement.name.text,), statement.name.place, context)
+        case CreateRole():
+            return Declaration(linted, ObjectKind.ROLE, (statement.name.text,), statement.name.place, context)
+        case GrantRights():
+            return Declaration(linted, ObjectKind.GRANT, (_words(linted),), statement.object.name.place, context)
+        case GrantRole():
+            return Declaration(linted, ObjectKind.GRANT, (_words(linted),), statement.role.place, context)
+        case CreateToken():
+            message = "A token is shown only when it is created, so a folder cannot declare it."
+            return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.user.place, _RUN_IT)
         case None:
             return _spark_declaration(linted, context)
     return _not_declared(linted.checked.text)
+
+
+def _words(linted: LintedStatement) -> str:
+    """Return what follows the first word of a statement, in one line."""
+    return " ".join(linted.checked.text.split()[1:])
 
 
 def _spark_declaration(linted: LintedStatement, context: Context) -> Declaration | Found:
@@ -267,9 +289,12 @@ def _declared_twice(items: Sequence[Declaration]) -> Iterator[LintProblem]:
 
 
 def _names_of(item: Declaration) -> Iterator[tuple[object, ...]]:
-    """Yield the names that an object takes. Tables and views share theirs."""
+    """Yield the names that an object takes. Tables and views share theirs, and users and roles do."""
+    if item.kind is ObjectKind.GRANT:
+        return
     has_own = item.kind is ObjectKind.FUNCTION or not item.kind.is_in_schema
     space = item.kind.value if has_own else ""
+    space = ObjectKind.USER.value if item.kind is ObjectKind.ROLE else space
     yield (space, *item.key)
     yield from (("", *key) for key in made_tables(item) if item.kind is ObjectKind.JOB)
 

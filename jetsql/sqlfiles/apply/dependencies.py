@@ -9,6 +9,10 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final
 
+from jetsql.jobs.model.job import name_key
+from jetsql.jobs.model.table_names import split_table
+from jetsql.language.objects.object_names import Name
+from jetsql.language.objects.rights_statement import GrantRights, GrantRole, RightsObject
 from jetsql.language.statement_head import name_at
 from jetsql.language.tokens import Kind, tokens, unquote
 from jetsql.sqlfiles.apply.declarations import Context, Declaration, ObjectKind, made_tables, qualified
@@ -17,7 +21,8 @@ from jetsql.sqlfiles.statement_names import is_same_name, job_targets, lower_par
 
 _CYCLE: Final = f"{PREFIX}DEPENDENCY_CYCLE"
 _TABLE_OPTION: Final = "table:"  # before a table's name in the values of lateRows and on.error
-_RANKS: Final = {kind: min(rank, 6) for rank, kind in enumerate(ObjectKind)}  # jobs and their tables have one rank
+# Jobs and their tables have one rank.
+_RANKS: Final = {kind: list(ObjectKind).index(ObjectKind.JOB if kind.has_job else kind) for kind in ObjectKind}
 
 
 @dataclass
@@ -72,6 +77,7 @@ class _DeclaredNames:
         self._last_parts: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         self._schemas: dict[tuple[str, ...], int] = {}
         self._functions: dict[str, int] = {}
+        self._others: dict[tuple[ObjectKind, str], int] = {}  # by kind and name: of what has a name without a schema
         for index, item in enumerate(items):
             for key in made_tables(item):
                 self._tables[key] = index
@@ -80,9 +86,13 @@ class _DeclaredNames:
                 self._schemas[item.key] = index
             elif item.kind is ObjectKind.FUNCTION:
                 self._functions[item.key[-1]] = index
+            elif not item.kind.is_in_schema:
+                self._others[item.kind, item.key[0]] = index
 
     def needed_by(self, item: Declaration) -> Iterator[int]:
         """Yield the indexes of the declarations that a declaration needs."""
+        if item.kind is ObjectKind.GRANT:
+            yield from self._needed_by_grant(item)
         tables = [*written_tables(item), *read_tables(item), *self._names_in_unread_text(item)]
         for key in tables:
             yield from self._table(key)
@@ -90,6 +100,38 @@ class _DeclaredNames:
         schemas = [_used_schema(item.context), *(key[:-1] for key in (*tables, *own))]
         yield from (self._schemas[schema] for schema in schemas if schema in self._schemas)
         yield from self._called_functions(item)
+
+    def _needed_by_grant(self, item: Declaration) -> Iterator[int]:
+        """Yield the indexes of who gets a right or a role, and of the role or the object."""
+        statement = item.checked.statement
+        assert isinstance(statement, GrantRights | GrantRole), "other statements declare no grant"
+        yield from self._user_or_role(statement.grantee)
+        if isinstance(statement, GrantRole):
+            yield from self._user_or_role(statement.role)
+            return
+        kind, parts = statement.object.kind, statement.object.name.parts
+        if kind in (RightsObject.TABLE, RightsObject.VIEW):
+            yield from self._table(qualified(parts, item.context))
+        elif kind in (RightsObject.SCHEMA, RightsObject.JOBS_IN_SCHEMA):
+            schema = qualified(parts, item.context, is_schema=True)
+            yield from (self._schemas[each] for each in (schema,) if each in self._schemas)
+        elif kind is RightsObject.FUNCTION:
+            name = parts[-1].lower()
+            yield from (self._functions[each] for each in (name,) if each in self._functions)
+        elif kind is RightsObject.JOB:
+            yield from self._other(ObjectKind.JOB, parts[0])
+            yield from self._table(qualified(split_table(parts[0]), item.context))
+        elif kind in (RightsObject.SECRET, RightsObject.CONNECTION):
+            yield from self._other(ObjectKind(kind.value.lower()), parts[0])
+
+    def _user_or_role(self, name: Name) -> Iterator[int]:
+        yield from self._other(ObjectKind.USER, name.text)
+        yield from self._other(ObjectKind.ROLE, name.text)
+
+    def _other(self, kind: ObjectKind, name: str) -> Iterator[int]:
+        found = self._others.get((kind, name_key(name)))
+        if found is not None:
+            yield found
 
     def _table(self, key: tuple[str, ...]) -> Iterator[int]:
         if key in self._tables:

@@ -22,7 +22,12 @@ from jetsql.sqlfiles.apply.statement_edits import stored_group
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, NO_TABLE, PREFIX
 
 NO_SCHEMA: Final = "SCHEMA_NOT_FOUND"
-MISSING: Final = frozenset({NO_TABLE, NO_SCHEMA, NO_FUNCTION, "ROUTINE_NOT_FOUND", f"{PREFIX}FUNCTION_NOT_FOUND"})
+MISSING: Final = frozenset(
+    {
+        *(NO_TABLE, NO_SCHEMA, NO_FUNCTION, "ROUTINE_NOT_FOUND"),
+        *(f"{PREFIX}{what}_NOT_FOUND" for what in ("FUNCTION", "TABLE", "JOB", "OBJECT")),
+    }
+)
 """The conditions of errors that name an object which does not exist."""
 
 _PLANNING_ERROR: Final = re.compile(
@@ -125,12 +130,19 @@ class EngineSessions:
         Raises StatementFailed at the object's name, EngineError.
         """
         try:
-            session = self.session(declaration.context)
-            return _run(session, declaration.prepared, text, at_name=declaration)
+            return self.rows_about(declaration, text)
         except StatementFailed as failed:
             if failed.diagnostic.condition in MISSING:
                 return None
             raise
+
+    def rows_about(self, declaration: Declaration, text: str) -> list[dict[str, Any]]:
+        """Run a query about a declared object, and return its rows.
+
+        Raises StatementFailed at the object's name, also if it does not exist, EngineError.
+        """
+        session = self.session(declaration.context)
+        return _run(session, declaration.prepared, text, at_name=declaration)
 
     def run_text(self, text: str) -> list[dict[str, Any]]:
         """Run a statement of no file. Raises ReportedError, JetSQLError."""

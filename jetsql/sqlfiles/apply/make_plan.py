@@ -1,8 +1,8 @@
 """Compare declarations with an engine, and plan what to do. Nothing is changed.
 
-Tables are compared by their parts (`compare_tables`), functions by what the engine stores of them, and jobs by the
-engine itself: EXPLAIN CREATE OR REPLACE JOB returns whether the statement changes anything, and whether the job can
-keep its state. A statement that reads an object which the plan creates or replaces cannot be explained before.
+Tables are compared by their parts (`compare_tables`), functions and rights by what the engine stores of them, and jobs
+by the engine itself: EXPLAIN CREATE OR REPLACE JOB returns whether the statement changes anything, and whether the job
+can keep its state. A statement that reads an object which the plan creates or replaces cannot be explained before.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
 from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, written_tables
 from jetsql.sqlfiles.apply.engine_state import MISSING, NO_SCHEMA, EngineSessions, ExistingJob, StatementFailed
 from jetsql.sqlfiles.apply.function_rows import differs_from, find_function
+from jetsql.sqlfiles.apply.grant_rows import DeclaredRights, UndeclaredRight
 from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanAction, PlanStep
 from jetsql.sqlfiles.apply.statement_edits import creating, explaining, group_of, replacing
 from jetsql.sqlfiles.apply.table_definitions import read_definition
@@ -61,6 +62,7 @@ def make_plan(
         maker.add(declaration)
     if group:
         maker.add_undeclared()
+    maker.add_undeclared_rights()
     return maker.plan
 
 
@@ -74,6 +76,7 @@ class _PlanMaker:
         self._jobs = sessions.jobs()
         self._steps: dict[int, PlanStep] = {}  # by the id of a declaration
         self._changed: set[int] = set()  # ids of declarations that readers see changed
+        self._rights = DeclaredRights(sessions)
 
     def add(self, declaration: Declaration) -> None:
         """Plan what is done with a declared object."""
@@ -97,10 +100,21 @@ class _PlanMaker:
             if self._is_undeclared(job):
                 self._insert(self._undeclared(job), job)
 
+    def add_undeclared_rights(self) -> None:
+        """Plan to revoke the rights that the folder's users and roles have, and that no file grants; or note them."""
+        for step in self._steps.values():
+            if step.kind in (ObjectKind.USER, ObjectKind.ROLE) and step.action is PlanAction.LEAVE:
+                for right in self._rights.find_undeclared(step.name):
+                    self.plan.steps.append(_undeclared_right(right, self._prunes))
+
     def _step(self, declaration: Declaration) -> PlanStep | None:
         if not self._is_ready(declaration):
             return self._unchecked(declaration)
         match declaration.kind:
+            case ObjectKind.USER | ObjectKind.ROLE:
+                return _create(declaration) if self._rights.is_missing(declaration) else _leave(declaration)
+            case ObjectKind.GRANT:
+                return self._grant(declaration)
             case ObjectKind.SECRET | ObjectKind.CONNECTION:
                 return self._connection(declaration)
             case ObjectKind.SCHEMA:
@@ -129,6 +143,19 @@ class _PlanMaker:
         if self._sessions.ask(declaration, f"DESCRIBE SCHEMA {name}") is None:
             return _create(declaration)
         return _leave(declaration)
+
+    def _grant(self, declaration: Declaration) -> PlanStep | None:
+        try:
+            difference = self._rights.find_difference(declaration)
+        except StatementFailed as failed:
+            if failed.diagnostic.condition in MISSING and self._changed_needs(declaration):
+                return self._unchecked(declaration)
+            raise
+        if difference is None:
+            return _leave(declaration)
+        if not difference.is_missing:
+            return replace(_leave(declaration), notes=(difference.note,))
+        return _create(declaration)
 
     def _connection(self, declaration: Declaration) -> PlanStep:
         differences = find_differences(declaration, self._sessions)
@@ -378,6 +405,13 @@ def _create(declaration: Declaration, group: str = "") -> PlanStep:
 def _replace(declaration: Declaration, group: str = "") -> PlanStep:
     statement = replacing(declaration, group)
     return PlanStep(PlanAction.REPLACE, declaration.kind, declaration.name, declaration, statement)
+
+
+def _undeclared_right(right: UndeclaredRight, prunes: bool) -> PlanStep:
+    if not prunes:
+        note = "no file grants it; --prune would revoke it"
+        return PlanStep(PlanAction.LEAVE, ObjectKind.GRANT, right.name, notes=(note,))
+    return PlanStep(PlanAction.DROP, ObjectKind.GRANT, right.name, text=right.revoking, notes=("no file grants it",))
 
 
 def _leave(declaration: Declaration) -> PlanStep:

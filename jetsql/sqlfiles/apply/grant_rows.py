@@ -1,0 +1,141 @@
+"""Compare the users, roles and rights that files declare with the engine's.
+
+The folder declares all rights of its own users and roles: those that CREATE USER and CREATE ROLE in its files name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jetsql.jobs.model.job import name_key, quoted_text
+from jetsql.jobs.model.table_names import quoted_table, split_table
+from jetsql.language.objects.rights_statement import GrantRights, GrantRole
+from jetsql.language.statement_head import head_of
+from jetsql.language.tokens import quoted_name, tokens, written_name
+from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
+from jetsql.sqlfiles.apply.engine_state import EngineSessions
+
+_OWNER: Final = "OWNER"  # the right of the owner, which is not granted
+_ROLE: Final = "ROLE"
+_OF_ENGINE: Final = ("ADMIN", "MONITOR", "FUNCTION")  # the rights that are granted without ON
+
+_Row = Mapping[str, Any]  # of SHOW GRANTS
+
+
+@dataclass(frozen=True)
+class GrantDifference:
+    """A difference between the rights that a statement grants and those of the engine."""
+
+    is_missing: bool
+    note: str = ""  # a phrase about rights that are there
+
+
+@dataclass(frozen=True)
+class UndeclaredRight:
+    """A right that no file grants."""
+
+    name: str  # as in GRANT
+    revoking: str  # the statement that revokes it
+
+
+class DeclaredRights:
+    """The rights that files declare, compared with those of the engine."""
+
+    def __init__(self, sessions: EngineSessions) -> None:
+        self._sessions = sessions
+        self._declared: set[tuple[object, ...]] = set()  # the rights that were found, and that a file grants
+
+    def is_missing(self, declaration: Declaration) -> bool:
+        """Return whether the engine lacks a user or a role. Raises StatementFailed, EngineError."""
+        shown = "SHOW USERS" if declaration.kind is ObjectKind.USER else "SHOW ROLES"
+        rows = self._sessions.rows_about(declaration, shown)
+        return all((name_key(str(row["name"])),) != declaration.key for row in rows)
+
+    def find_difference(self, declaration: Declaration) -> GrantDifference | None:
+        """Return how the engine's rights differ from a GRANT; None if they are the same.
+
+        Raises StatementFailed, with a condition of `MISSING` if the object or who gets the right is missing, and
+        EngineError.
+        """
+        statement = declaration.checked.statement
+        assert isinstance(statement, GrantRights | GrantRole), "other statements declare no grant"
+        grantee = statement.grantee.text
+        if isinstance(statement, GrantRole):  # an error if the role is missing
+            self._sessions.rows_about(declaration, f"SHOW GRANTS FOR {quoted_name(statement.role.text)}")
+        text = f"SHOW GRANTS FOR {quoted_name(grantee)} {_on(declaration, statement)}"
+        rows = [each for each in self._sessions.rows_about(declaration, text) if _is_of(each, grantee)]
+        if isinstance(statement, GrantRole):
+            wanted = {(_ROLE, name_key(statement.role.text))}
+            found = [row for row in rows if (row["right"], name_key(str(row["object"]))) in wanted]
+        else:
+            wanted = {(right.text, "") for right in statement.rights}
+            is_of_engine = not statement.object.name.parts
+            found = [
+                row for row in rows if (row["right"], "") in wanted and (row["kind"] == "ENGINE" or not is_of_engine)
+            ]
+        self._declared.update(map(_identity, found))
+        has_option = isinstance(statement, GrantRights) and statement.with_option
+        if len(found) < len(wanted) or (has_option and not all(row["with_option"] for row in found)):
+            return GrantDifference(is_missing=True)
+        if not has_option and any(row["with_option"] for row in found):
+            return GrantDifference(is_missing=False, note="it has WITH GRANT OPTION, which the file does not declare")
+        return None
+
+    def find_undeclared(self, name: str) -> Iterator[UndeclaredRight]:
+        """Yield the rights and roles of a user or a role that no file grants. Raises ReportedError, EngineError."""
+        for row in self._sessions.run_text(f"SHOW GRANTS FOR {quoted_name(name)}"):
+            if _is_of(row, name) and row["right"] != _OWNER and _identity(row) not in self._declared:
+                what = f"{_right_of(row)}{self._object_of(row)}"
+                grantee = written_name(str(row["grantee"]))
+                yield UndeclaredRight(f"{what} TO {grantee}", f"REVOKE {what} FROM {grantee}")
+
+    def _object_of(self, row: _Row) -> str:
+        """Return ON and the object of a right, as GRANT has it; empty for a role and for rights without an object.
+
+        Raises ReportedError, JetSQLError for a table that Spark cannot load.
+        """
+        kind, name = row["kind"], str(row["object"])
+        if kind == _ROLE or (kind == "ENGINE" and row["right"] in _OF_ENGINE):
+            return ""
+        if kind == "ENGINE":
+            return " ON ALL SCHEMAS"
+        if kind == "LOCATION":
+            return f" ON LOCATION {quoted_text(name)}"
+        if kind == "SCHEMA" and row["right"] == "OPERATE":
+            return f" ON JOBS IN SCHEMA {_written_table(name)}"
+        if kind == "TABLE" and self._is_view(name):
+            kind = "VIEW"
+        return f" ON {kind} {written_name(name) if kind == 'JOB' else _written_table(name)}"
+
+    def _is_view(self, name: str) -> bool:
+        rows = self._sessions.run_text(f"SHOW CREATE TABLE {quoted_table(name)}")
+        head = head_of(str(next(iter(rows[0].values()))))
+        return head.kind == "VIEW" and not head.has_job
+
+
+def _right_of(row: _Row) -> str:
+    return written_name(str(row["object"])) if row["right"] == _ROLE else str(row["right"])
+
+
+def _written_table(name: str) -> str:
+    return ".".join(map(written_name, split_table(name)))
+
+
+def _is_of(row: _Row, grantee: str) -> bool:
+    return name_key(str(row["grantee"])) == name_key(grantee)
+
+
+def _identity(row: _Row) -> tuple[object, ...]:
+    return (name_key(str(row["grantee"])), row["right"], row["kind"], row["object"])
+
+
+def _on(declaration: Declaration, statement: GrantRights | GrantRole) -> str:
+    """Return ON and the object, as the statement has them."""
+    found = list(tokens(declaration.text))
+    first = next((token for token in found if token.word == "ON"), None)
+    last = next(token for token in reversed(found) if token.stop <= statement.grantee.place.start)
+    if isinstance(statement, GrantRole) or first is None:
+        return ""
+    return declaration.text[first.start : last.start]
