@@ -119,8 +119,9 @@ class _DeclaredNames:
             name = parts[-1].lower()
             yield from (self._functions[each] for each in (name,) if each in self._functions)
         elif kind is RightsObject.JOB:
-            yield from self._other(ObjectKind.JOB, parts[0])
-            yield from self._table(qualified(split_table(parts[0]), item.context))
+            # The job of a streaming table has the name of its table.
+            job = list(self._other(ObjectKind.JOB, parts[0]))
+            yield from job or self._table(qualified(split_table(parts[0]), item.context))
         elif kind in (RightsObject.SECRET, RightsObject.CONNECTION):
             yield from self._other(ObjectKind(kind.value.lower()), parts[0])
 
