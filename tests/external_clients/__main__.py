@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from tests.external_clients.clients import CLIENTS, Client
-from tests.external_clients.engine import ClientTestEngine, run_engine, run_lakehouse
+from tests.external_clients.engine import ClientTestEngine, run_engine, run_lakehouse, run_shared_engine
 from tests.external_clients.environments import EnvironmentFailed
 
 
@@ -31,21 +31,32 @@ class ClientStep:
 @click.option("--tests", metavar="EXPRESSION", default="", help="Of dbt's suites, only these tests, as -k of pytest.")
 @click.option("--home", type=click.Path(path_type=Path), help="The engine's home [a temporary folder].")
 def main(only: Sequence[str], tests: str, home: Path | None) -> None:
-    """Try the clients with one engine, and those of Delta and Iceberg tables with a second one."""
+    """Try the clients with one engine, those as users with a second one, and those of lakehouse tables with a third."""
     chosen = [client.with_tests(tests) for client in CLIENTS if not only or client.name in only]
-    plain = [client for client in chosen if not client.needs_lakehouse]
+    plain = [client for client in chosen if not (client.needs_lakehouse or client.needs_users)]
+    shared = [client for client in chosen if client.needs_users]
     lakehouse = [client for client in chosen if client.needs_lakehouse]
     wrong = []
     with tempfile.TemporaryDirectory() as temporary:
         if plain:
             with run_engine(home or Path(temporary) / "home") as engine:
                 wrong += try_clients(plain, engine)
+        if shared:
+            with run_shared_engine(make_folder(temporary, "shared")) as engine:
+                wrong += try_clients(shared, engine)
         if lakehouse:
-            with run_lakehouse(Path(temporary)) as engine:
+            with run_lakehouse(make_folder(temporary, "lakehouse")) as engine:
                 wrong += try_clients(lakehouse, engine)
     if wrong:
         click.echo(f"went wrong: {', '.join(wrong)}")
         sys.exit(1)
+
+
+def make_folder(parent: str, name: str) -> Path:
+    """Make a folder, and return it."""
+    folder = Path(parent) / name
+    folder.mkdir()
+    return folder
 
 
 def try_clients(clients: Sequence[Client], engine: ClientTestEngine) -> list[str]:

@@ -31,6 +31,8 @@ class Client:
     install_seconds: float = 600.0
     known_failures: Mapping[str, str] = field(default_factory=dict)
     needs_lakehouse: bool = False
+    needs_users: bool = False
+    """Needs the engine with TLS and users."""
 
     def command(self) -> list[str]:
         """Return the command of the program. Raises EnvironmentFailed."""
@@ -66,7 +68,11 @@ _LIGHT: Final = ("platformdirs", "filelock", "pyarrow")
 
 
 def _superset(
-    name: str, *arguments: str, program: str = "superset_lab.py", known: Mapping[str, str] | None = None
+    name: str,
+    *arguments: str,
+    program: str = "superset_lab.py",
+    known: Mapping[str, str] | None = None,
+    needs_users: bool = False,
 ) -> Client:
     return Client(
         name,
@@ -78,6 +84,7 @@ def _superset(
         place="superset",
         install_seconds=900.0,
         known_failures=known or {},
+        needs_users=needs_users,
     )
 
 
@@ -120,7 +127,12 @@ CLIENTS: Final = (
             "suspend_word": "it can't parse SUSPEND JOB; ALTER JOB ... SUSPEND works",
         },
     ),
+    _superset("superset-users", program="superset_users.py", needs_users=True),
     Client("dbt", "jetsql_dbt.py", _DBT, seconds=600.0),
+    Client("dbt-role", "dbt_role.py", _DBT, place="dbt", seconds=600.0, needs_users=True),
+    Client("jdbc-users", "JdbcUsers.java", needs_users=True),
+    Client("notebook-users", "notebook_users.py", (".[sqlalchemy]", "ipython", "pandas"), needs_users=True),
+    Client("shell-login", "shell_login.py", (".[sqlalchemy]", "pexpect"), place="without-engine", needs_users=True),
     Client("sqlglot-oldest", "sqlglot_dialect.py", (".", "sqlglot==28.10.*")),
     Client("sqlglot-compiled", "sqlglot_dialect.py", (".", "sqlglot[c]")),
     _superset("sqlglot-superset", program="sqlglot_dialect.py"),

@@ -1,28 +1,14 @@
 """Apache Superset without its web UI: the execution of a statement in SQL Lab, and the query of a chart.
 
-Superset stores its metadata in a SQLite file. It connects with `jetsql://`, or with the argument `thrift` as to a Hive
-database.
+It connects with `jetsql://`, or with the argument `thrift` as to a Hive database.
 """
 
-import logging
 import os
 import sys
-import tempfile
 
 from story import run_step
+from superset_app import add_database, add_dataset, app, count_rows, create_metadata, run_in_lab
 
-logging.disable(logging.WARNING)
-folder = tempfile.mkdtemp()
-with open(f"{folder}/superset_config.py", "w") as config:
-    config.write(f"SECRET_KEY = 'x' * 42\nSQLALCHEMY_DATABASE_URI = 'sqlite:///{folder}/superset.db'\n")
-    config.write("RATELIMIT_ENABLED = False\nTALISMAN_ENABLED = False\n")
-    for cache in ("CACHE", "DATA_CACHE", "FILTER_STATE_CACHE", "EXPLORE_FORM_DATA_CACHE"):
-        config.write(f"{cache}_CONFIG = {{'CACHE_TYPE': 'SimpleCache'}}\n")
-os.environ["SUPERSET_CONFIG_PATH"] = f"{folder}/superset_config.py"
-
-from superset.app import create_app  # noqa: E402
-
-app = create_app()
 schema = os.environ["JETSQL_TEST_SCHEMA"]
 job = f"job_{schema}"
 token = os.environ["JETSQL_TEST_TOKEN"]
@@ -32,23 +18,8 @@ if "thrift" in sys.argv:
     ADDRESS = f"hive://jetsql:{token}@{place}/default?auth=CUSTOM"
 
 
-def lab(text, schema_name="default"):
-    """Return the rows of a statement through SQL Lab, without its queue."""
-    from superset import db
-    from superset.models.sql_lab import Query
-    from superset.sql_lab import execute_sql_statements
-
-    query = Query(
-        client_id=os.urandom(5).hex(), database_id=database.id, sql=text, schema=schema_name, limit=100, user_id=None
-    )
-    query.start_time = 0
-    db.session.add(query)
-    db.session.commit()
-    found = execute_sql_statements(
-        query.id, text, return_results=True, store_results=False, start_time=None, expand_data=False, log_params=None
-    )
-    assert query.status == "success", (query.status, query.error_message, found)
-    return found["data"]
+def lab(text):
+    return run_in_lab(database, text)
 
 
 def connect():
@@ -103,31 +74,11 @@ def suspend_word():
 
 def chart():
     """Run a grouped query over jetsql.jobs, which Superset builds from a dataset."""
-    from superset import db
-    from superset.connectors.sqla.models import SqlaTable
-
-    dataset = SqlaTable(table_name="jobs", schema="jetsql", database=database)
-    db.session.add(dataset)
-    db.session.commit()
-    dataset.fetch_metadata()
+    dataset = add_dataset(database, "jetsql", "jobs")
     columns = {column.column_name: column.type for column in dataset.columns}
     assert "status" in columns and "submission_time" in columns, columns
-    found = dataset.query(
-        {
-            "granularity": None,
-            "from_dttm": None,
-            "to_dttm": None,
-            "groupby": ["status"],
-            "columns": ["status"],
-            "metrics": [{"expressionType": "SQL", "sqlExpression": "count(*)", "label": "n"}],
-            "filter": [],
-            "is_timeseries": False,
-            "row_limit": 100,
-            "extras": {},
-            "orderby": [],
-        }
-    )
-    assert found.error_message is None and "RUNNING" in set(found.df["status"]), (found.error_message, found.df)
+    frame = count_rows(dataset, "status")
+    assert "RUNNING" in set(frame["status"]), frame
     return ""
 
 
@@ -147,15 +98,8 @@ def drop():
 
 
 with app.test_request_context():
-    from flask_appbuilder import Model
-    from superset import db
-    from superset.models.core import Database
-
-    Model.metadata.create_all(db.engine)
-    database = Database(database_name="jetsql", allow_dml=True, allow_run_async=False)
-    database.set_sqlalchemy_uri(ADDRESS)
-    db.session.add(database)
-    db.session.commit()
+    create_metadata()
+    database = add_database("jetsql", ADDRESS)
     steps = (connect, table, table_in_lab, create, show, chart, suspend_resume, suspend_word, error, drop)
     for step in steps:
         run_step(step.__name__, step)
