@@ -25,10 +25,12 @@ from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page, render
 from jetsql.console.web.request_checks import check_form, read_form
 from jetsql.console.web.user_handlers import LoginRequired
+from jetsql.jobs.access.access_records import Securable, SecurableKind
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.language.tokens import quoted_name
 from jetsql.server.app import HttpServer
+from jetsql.server.auth import TokenAuth
 
 SAMPLE_ROWS: Final = 20
 _PART: Final = r"(?:`(?:[^`]|``)+`|\w+)"
@@ -40,9 +42,10 @@ _QUOTED: Final = re.compile(rf"{_PART}(?:\.{_PART})*")
 class CatalogPages:
     """The pages and their parts."""
 
-    def __init__(self, jobs: JobQueries, http_server: HttpServer, catalogs: Sequence[str]) -> None:
+    def __init__(self, jobs: JobQueries, http_server: HttpServer, access: TokenAuth, catalogs: Sequence[str]) -> None:
         """Create them. catalogs: the names of all catalogues"""
         self._queries = jobs
+        self._access = access
         self._catalogs = catalogs
         self._http_server = http_server
 
@@ -58,7 +61,8 @@ class CatalogPages:
 
     async def _catalog(self, http: Request, login: Login) -> Response:
         jobs = self._jobs()
-        values = {"tables": used_tables(jobs), "graph": lineage(jobs), "catalogs": self._catalogs}
+        catalogs = [name for name in self._catalogs if self._access.sees(_catalog(name))]
+        values = {"tables": used_tables(jobs), "graph": lineage(jobs), "catalogs": catalogs}
         return page(http, login, "catalog.html", **values)
 
     async def _schemas(self, http: Request, login: Login) -> Response:
@@ -101,6 +105,10 @@ class CatalogPages:
 
     def _jobs(self) -> list[Job]:
         return [view.job for view in self._queries.live()]
+
+
+def _catalog(name: str) -> Securable:
+    return Securable(SecurableKind.CATALOG, (name.lower(),))
 
 
 def _written(name: str) -> str:

@@ -24,10 +24,14 @@ from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page
 from jetsql.console.web.user_handlers import LoginRequired
 from jetsql.home.log_reader import LOG, LogReader
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.server.app import HttpServer
+from jetsql.server.auth import TokenAuth
 
 LOG_LINES: Final = 300
+_FACTS_FOR_ALL: Final = ("version", "spark")
+"""The facts that are not only for admins: the others tell about the machine and its systems."""
 _LOG_BYTES: Final = 4 * 1024 * 1024
 """The part of the log that is searched, at its end."""
 
@@ -46,8 +50,9 @@ class EngineFacts(Protocol):
 class ClusterPages:
     """The pages."""
 
-    def __init__(self, engine: EngineFacts, jobs: JobQueries, http_server: HttpServer) -> None:
+    def __init__(self, engine: EngineFacts, jobs: JobQueries, http_server: HttpServer, access: TokenAuth) -> None:
         self._engine = engine
+        self._access = access
         self._jobs = jobs
         self._http_server = http_server
 
@@ -71,8 +76,11 @@ class ClusterPages:
     async def _about(self, http: Request, login: Login) -> Response:
         pattern = http.query_params.get("q", "")
         facts = await self._http_server.on_thread(lambda: self._engine.facts)
-        lines = await self._http_server.on_thread(log_tail, self._engine.home, pattern)
-        return page(http, login, "engine.html", facts=facts, lines=lines, pattern=pattern)
+        if not self._access.is_admin:
+            facts = {name: facts[name] for name in _FACTS_FOR_ALL if name in facts}
+        shows_log = self._access.has_right(Right.MONITOR)
+        lines = await self._http_server.on_thread(log_tail, self._engine.home, pattern) if shows_log else []
+        return page(http, login, "engine.html", facts=facts, lines=lines, pattern=pattern, shows_log=shows_log)
 
 
 async def log_messages(

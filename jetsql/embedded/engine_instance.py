@@ -60,7 +60,7 @@ from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.body.parameter_markers import check_number
 from jetsql.language.statement import Statement
 from jetsql.language.tokens import tokens
-from jetsql.request import ENGINE, OWNER, Endpoint, current, inside_process
+from jetsql.request import ENGINE, OWNER, Endpoint, acting_for, current, inside_process
 from jetsql.resultset import Column, Table
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
@@ -164,7 +164,9 @@ class EngineInstance:
     @cached_property
     def facts(self) -> dict[str, str]:
         """Return versions and settings by name, without secrets."""
-        facts = {name: str(self.about()[name]) for name in ("version", "spark", "master", "home", "pid")}
+        with acting_for(ENGINE):  # the first caller may be any user
+            about = self.about()
+        facts = {name: str(about[name]) for name in ("version", "spark", "master", "home", "pid")}
         return facts | shown_settings(self._settings)
 
     @property

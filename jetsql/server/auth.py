@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
-from jetsql.jobs.access.access_records import Right
-from jetsql.jobs.access.logins import Logins, TokenUsers
+from jetsql.jobs.access.access_records import Right, Securable
+from jetsql.jobs.access.logins import Identity, Logins, TokenUsers
 from jetsql.request import OWNER, Caller, Endpoint, acting_for
 from jetsql.server.statement_response import error_response
 
@@ -39,15 +39,24 @@ class Accounts(TokenUsers, Protocol):
     def proof_key(self, token_id: str) -> str | None:
         """Return what is stored of a valid token, for the proof that this engine knows it; None without one."""
 
-    def is_active_admin(self, user: str) -> bool:
-        """Return whether a user has all rights, and can log in."""
+    def has_account(self, user: str) -> bool:
+        """Return whether a user exists and is not disabled."""
 
     @property
     def is_admin(self) -> bool:
         """Return whether the caller has all rights."""
 
+    def has_right(self, right: Right) -> bool:
+        """Return whether the caller has a right on the engine."""
+
     def require(self, right: Right, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
+
+    def sees(self, thing: Securable) -> bool:
+        """Return whether the caller has any right on an object other than a job."""
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call a function after each change of users, tokens or rights, on the thread of the change."""
 
 
 class TokenAuth:
@@ -139,29 +148,55 @@ class TokenAuth:
 
     def has_token(self, headers: Headers) -> bool:
         """Return whether a request with these headers has a valid token."""
-        return self.user_of_request(headers) is not None
+        return self.identity_of_request(headers) is not None
 
-    def admits_to_console(self, user: str) -> bool:
-        """Return whether a user can use the web console: an admin, since pages show everything."""
-        return self._accounts is None or self._accounts.is_active_admin(user)
+    def admits(self, identity: Identity) -> bool:
+        """Return whether a login is still valid: its user is not disabled, and its token neither expired nor gone."""
+        return self._logins.admits(identity)
 
-    def user_of_request(self, headers: Headers) -> str | None:
+    def identity_of_request(self, headers: Headers) -> Identity | None:
         """Return the user whose token a request with these headers has; None without a valid one."""
         token = _bearer(headers)
-        return None if token is None else self.user_of(token)
+        return None if token is None else self.identity_of(token)
 
-    def user_of(self, text: str) -> str | None:
+    def identity_of(self, text: str) -> Identity | None:
         """Return the user with a token; None for a text that is no valid token, whatever the reason."""
-        return self._logins.user_of(text)
+        return self._logins.identity_of(text)
+
+    def note_use(self, text: str) -> None:
+        """Note the use of a user's token if that is due, without waiting for the store."""
+        self._logins.note_use(text)
 
     def is_known(self, headers: Headers) -> bool:
         """Return whether a request has a token or belongs to a session of the application that checks itself."""
-        return self.user_of_request(headers) is not None or self._has_session(headers)
+        return self.has_token(headers) or self._has_session(headers)
+
+    @property
+    def has_users(self) -> bool:
+        """Return whether there are users other than the built-in one, so that rights apply."""
+        return self._accounts is not None and self._accounts.has_users
 
     @property
     def is_admin(self) -> bool:
         """Return whether the caller has all rights."""
         return self._accounts is None or self._accounts.is_admin
+
+    def has_right(self, right: Right) -> bool:
+        """Return whether the caller has a right on the engine."""
+        return self._accounts is None or self._accounts.has_right(right)
+
+    def sees(self, thing: Securable) -> bool:
+        """Return whether the caller has any right on an object other than a job."""
+        return self._accounts is None or self._accounts.sees(thing)
+
+    def has_account(self, user: str) -> bool:
+        """Return whether a user exists and is not disabled."""
+        return self._accounts is None or self._accounts.has_account(user)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call a function after each change of users, tokens or rights, on the thread of the change."""
+        if self._accounts is not None:
+            self._accounts.on_change(listener)
 
     def require(self, right: Right, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
@@ -175,7 +210,8 @@ class TokenAuth:
     def _caller(self, headers: Headers, scope: Scope) -> Caller:
         """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""
         endpoint = Endpoint.CONSOLE if self._is_own(scope["path"]) else Endpoint.HTTP
-        return Caller(self.user_of_request(headers) or "", endpoint, _address(scope))
+        identity = self.identity_of_request(headers)
+        return Caller("" if identity is None else identity.user, endpoint, _address(scope))
 
     def _note_use(self, headers: Headers, caller: Caller) -> None:
         """Note the use of a user's token if that is due, without waiting for the store."""

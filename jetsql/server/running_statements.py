@@ -118,6 +118,23 @@ class RunningStatements:
             if request.session == session_id and request.user == current().caller.user:
                 request.cancellation.cancel(_SESSION_CLOSED)
 
+    def cancel_session(self, session_id: str) -> None:
+        """Cancel all statements of a session of the caller that was closed, but not the one that has closed it."""
+        caller = current().caller.user
+        self._cancel(lambda request: request.session == session_id and request.user == caller)
+
+    def cancel_users(self, has_account: Callable[[str], bool]) -> None:
+        """Cancel the statements of users who cannot log in any more, but not the one that has caused this."""
+        self._cancel(lambda request: not has_account(request.user))
+
+    def _cancel(self, is_wanted: Callable[[StatementRequest], bool]) -> None:
+        own = current().cancellation
+        with self._lock:
+            wanted = [request for request in self._running.values() if is_wanted(request)]
+        for request in wanted:
+            if request.cancellation is not own:
+                request.cancellation.cancel(_SESSION_CLOSED)
+
     def cancel_all(self) -> None:
         """Cancel all statements, because the engine stops."""
         with self._lock:

@@ -1,4 +1,7 @@
-"""The actions of the pages: each is a statement, with a sentence about what is lost."""
+"""The actions of the pages: each is a statement, with a sentence about what is lost.
+
+Pages offer what the user has the right to. The statement checks it again.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ class JobAction:
     statement: Callable[[str], str]  # of the job's name as statements accept it
     loss: Callable[[Job], str]  # what is lost, as sentences
     is_dangerous: bool = False
+    is_for_owner: bool = False  # the right to operate the job is not enough
 
 
 def _suspend_loss(job: Job) -> str:
@@ -60,7 +64,7 @@ ACTIONS: Final[Mapping[str, JobAction]] = {
         JobAction("suspend", "Suspend", lambda job: f"SUSPEND JOB {job}", _suspend_loss),
         JobAction("resume", "Resume", lambda job: f"RESUME JOB {job}", _resume_loss),
         JobAction("restart", "Restart", lambda job: f"RESTART JOB {job}", _restart_loss),
-        JobAction("drop", "Drop", lambda job: f"DROP JOB {job}", _drop_loss, is_dangerous=True),
+        JobAction("drop", "Drop", lambda job: f"DROP JOB {job}", _drop_loss, is_dangerous=True, is_for_owner=True),
     )
 }
 
@@ -79,6 +83,21 @@ def actions_of(job: Job) -> list[JobAction]:
     return [ACTIONS[each] for each in _OF_STATUS.get(job.status, ("suspend", "restart", "drop"))]
 
 
+def may_act(jobs: JobQueries, action: JobAction, job: Job) -> bool:
+    """Return whether the caller has the right to an action on a job."""
+    return jobs.owns(job) if action.is_for_owner else jobs.may_operate(job)
+
+
+def allowed_actions(jobs: JobQueries, job: Job) -> list[JobAction]:
+    """Return the actions that a job accepts in its status, and that the caller has the right to."""
+    return [action for action in actions_of(job) if may_act(jobs, action, job)]
+
+
+def has_actions(jobs: JobQueries, job: Job) -> bool:
+    """Return whether the caller has the right to any action on a job."""
+    return any(may_act(jobs, action, job) for action in ACTIONS.values())
+
+
 @dataclass(frozen=True)
 class PlannedStatement:
     """A statement that the user is asked about."""
@@ -93,10 +112,16 @@ def plan_actions(jobs: JobQueries, action: JobAction, job_ids: Sequence[str]) ->
     found = [jobs.find(job_id) for job_id in dict.fromkeys(job_ids)]
     if not found:
         raise StatementError("REQUEST_NOT_READABLE", "No job is selected.", hint="Select jobs first.")
-    return [PlannedStatement(job.name, action.statement(job_reference(jobs, job)), _loss(action, job)) for job in found]
+    return [
+        PlannedStatement(job.name, action.statement(job_reference(jobs, job)), _loss(jobs, action, job))
+        for job in found
+    ]
 
 
-def _loss(action: JobAction, job: Job) -> str:
+def _loss(jobs: JobQueries, action: JobAction, job: Job) -> str:
+    if not may_act(jobs, action, job):
+        needed = "it is for the owner of the job" if action.is_for_owner else "you lack the right OPERATE on the job"
+        return f"The statement will be refused, because {needed}."
     if action in actions_of(job):
         return action.loss(job)
     status = job.status.value.casefold().replace("_", " ")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.console.jobs.graph_layout import JobGraph
-from jetsql.console.jobs.job_actions import JobAction, actions_of, job_reference
+from jetsql.console.jobs.job_actions import JobAction, allowed_actions, job_reference
 from jetsql.console.jobs.job_graph import job_graph
 from jetsql.console.jobs.shown_snapshots import ShownSnapshot, shown_snapshots
 from jetsql.jobs.model.history_row import HistoryRow
@@ -48,8 +48,9 @@ class JobPage:
     delivery_reason: str
     options: Sequence[ShownOption]
     facts: Sequence[tuple[str, str]]
-    create_statement: str
-    replace_statement: str  # changes the job; empty for an ended one, and for the job of a table
+    may_operate: bool  # the user can operate the job, and see its statement
+    create_statement: str  # empty without the right to see it
+    replace_statement: str  # changes the job; empty for an ended one, for the job of a table, and for other users
     history: Sequence[HistoryRow]  # newest first
     history_total: int
     snapshots: Sequence[ShownSnapshot]  # newest first
@@ -61,6 +62,7 @@ def job_page(jobs: JobQueries, job_id: str, history_rows: int | None = HISTORY_R
     metrics = jobs.metrics(job)
     history = jobs.history(job.id)
     facts = jobs.facts(job.id)
+    may_operate = jobs.may_operate(job)
     return JobPage(
         job=job,
         metrics=metrics,
@@ -68,13 +70,14 @@ def job_page(jobs: JobQueries, job_id: str, history_rows: int | None = HISTORY_R
         not_running=jobs.not_running(job) if job.waiting_for_members else "",
         cause=job.cause,
         graph=job_graph(job.plan, metrics.latest, metrics.watermark_delay),
-        actions=actions_of(job),
+        actions=allowed_actions(jobs, job),
         delivery=GUARANTEE_TEXTS[job.plan.guarantee],
         delivery_reason=job.plan.guarantee_reason,
         options=shown_options(job),
         facts=[(str(key), str(value)) for key, value in facts if value is not None and _is_shown(str(key))],
-        create_statement=create_text(job),
-        replace_statement=_replace(job),
+        may_operate=may_operate,
+        create_statement=create_text(job) if may_operate else "",
+        replace_statement=_replace(job) if jobs.owns(job) else "",
         history=history if history_rows is None else history[:history_rows],
         history_total=len(history),
         snapshots=shown_snapshots(jobs, job.id),

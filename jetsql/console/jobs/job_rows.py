@@ -51,6 +51,7 @@ class JobRow:
     lag: LiveCell
     batch: LiveCell
     state: LiveCell
+    has_actions: bool = True  # whether the user may do something with the job, if it is live
 
     @property
     def fixed_part(self) -> tuple[object, ...]:

@@ -1,5 +1,8 @@
 """Changes of the jobs for open pages: jobs are sampled once for all pages, and only while a page is open.
 
+Jobs are sampled for the engine, and each page gets those that its user has a right on. If these have changed, by
+GRANT or REVOKE, the page gets all of its rows again.
+
 The status of a job is compared every half second, the numbers that change with each batch every two seconds. A page
 names the version that it has, so that it gets the differences, also after its connection was lost.
 """
@@ -7,14 +10,16 @@ names the version that it has, so that it gets the differences, also after its c
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, Final
 
+from jetsql.console.jobs.job_actions import has_actions
 from jetsql.console.jobs.job_rows import ENDED_MOST, JobRow, job_row
 from jetsql.console.web.page_templates import macro
 from jetsql.errors import JetSQLError
@@ -62,23 +67,39 @@ class JobsFeed:
         self._news = asyncio.Condition()
         self._stopped = False
 
-    @property
-    def version(self) -> str:
-        """Return the current version, as a page names it."""
-        return f"{self._epoch}-{self._version}"
-
     def rows(self) -> tuple[str, dict[str, JobRow]]:
-        """Return the current version, and the rows of live jobs by id, newest first."""
-        with self._lock:
+        """Return the current version, as a page of the caller names it, and the rows of live jobs by id, newest first.
+
+        Those of jobs that ended while a page was open are among them.
+        """
+        with self._lock, acting_for(ENGINE):
             self._refresh(numbers=True)
-            return self.version, {job: shown.row for job, shown in sorted(self._shown.items(), reverse=True)}
+            version, shown = self._version, sorted(self._shown.items(), reverse=True)
+        seen = self._seen(dict(shown))
+        return self._name(version, seen), {job: self._own_row(each.row) for job, each in shown if _in(job, seen)}
+
+    def _seen(self, job_ids: Collection[str]) -> frozenset[str] | None:
+        """Return the jobs that the caller has a right on; None for all."""
+        return None if self._jobs.sees_all else frozenset(self._jobs.visible(job_ids))
+
+    def _own_row(self, row: JobRow) -> JobRow:
+        """Return a row as the caller may use it. The feed has those of the engine, which may use all."""
+        if self._jobs.sees_all:
+            return row
+        view = self._jobs.view(row.id)
+        return replace(row, has_actions=view is not None and has_actions(self._jobs, view.job))
+
+    def _name(self, version: int, seen: Collection[str] | None) -> str:
+        """Return the name of a version for a page that shows these jobs."""
+        mark = "" if seen is None else f"-{hashlib.sha256(' '.join(sorted(seen)).encode()).hexdigest()[:12]}"
+        return f"{self._epoch}-{version}{mark}"
 
     async def messages(self, after: str, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:
         """Yield messages for a page.
 
         after: the version that the page has; empty for none. is_open: returns whether the user is still logged in.
         """
-        known = self._known(after)
+        known, mark = self._known(after), after.partition("-")[2].partition("-")[2]
         with self._subscribed():
             if self._subscribers == 1:  # nothing was sampled while no page was open
                 await self._on_thread(self._try_refresh, True)
@@ -86,12 +107,12 @@ class JobsFeed:
                 if not is_open():
                     yield b"event: logout\ndata: \n\n"
                     return
-                version, message = self._message_after(known)
+                version, name, message = await self._on_thread(self._message_after, known, mark)
                 if message:
-                    yield b"id: %s\nevent: jobs\ndata: %s\n\n" % (f"{self._epoch}-{version}".encode(), message)
+                    yield b"id: %s\nevent: jobs\ndata: %s\n\n" % (name.encode(), message)
                 else:
                     yield b"event: ping\ndata: \n\n"
-                known = version
+                known, mark = version, name.partition("-")[2].partition("-")[2]
                 await self._wait_for_news(version)
 
     async def _wait_for_news(self, version: int) -> None:
@@ -110,7 +131,8 @@ class JobsFeed:
 
     def _known(self, after: str) -> int:
         """Return the number of a version; -1 for one that this engine has not named."""
-        epoch, _, version = after.partition("-")
+        epoch, _, rest = after.partition("-")
+        version = rest.partition("-")[0]
         is_known = epoch == self._epoch and version.isdecimal() and len(version) <= len(str(self._version))
         return int(version) if is_known else -1
 
@@ -151,7 +173,7 @@ class JobsFeed:
 
     def _try_refresh(self, numbers: bool) -> None:
         """Sample the jobs. A store that is out of reach is tried again."""
-        with self._lock:
+        with self._lock, acting_for(ENGINE):
             try:
                 self._refresh(numbers)
             except JetSQLError as error:
@@ -180,8 +202,7 @@ class JobsFeed:
         if before is not None and before.row.fixed_part == row.fixed_part:
             before.row, before.moved = row, version
             return True
-        html = macro("job_table.html", "job_row")(row)
-        self._shown[row.id] = _Shown(row, str(html), version, version)
+        self._shown[row.id] = _Shown(row, _row_html(row), version, version)
         self._gone.pop(row.id, None)
         return True
 
@@ -202,27 +223,49 @@ class JobsFeed:
         while len(self._gone) > _GONE_MOST:
             del self._gone[next(iter(self._gone))]
 
-    def _message_after(self, known: int) -> tuple[int, bytes]:
-        """Return the current version, and the changes since another one as JSON; empty for none."""
+    def _message_after(self, known: int, mark: str) -> tuple[int, str, bytes]:
+        """Return the current version, its name, and the changes for the caller as JSON; empty for none.
+
+        known: the version that the page has. mark: of the jobs that the page shows, the last part of its name.
+        """
         with self._lock:
             version = self._version
-            if known == version:
-                return version, b""
+            seen = self._seen(self._shown)
+            name = self._name(version, seen)
+            if seen is not None:
+                is_same = name == f"{self._epoch}-{version}-{mark}"
+                if is_same and known == version:
+                    return version, name, b""
+                return version, name, self._changes(known if is_same else -1, seen)
+            if known == version and not mark:
+                return version, name, b""
+            known = -1 if mark else known
             if self._message is None or self._message[:2] != (known, version):
-                self._message = known, version, self._changes(known)
-            return version, self._message[2]
+                self._message = known, version, self._changes(known, None)
+            return version, name, self._message[2]
 
-    def _changes(self, known: int) -> bytes:
+    def _changes(self, known: int, seen: Collection[str] | None) -> bytes:
+        """Return the changes since a version as JSON. seen: the jobs that the user has a right on; None for all"""
         rows: dict[str, str] = {}
         cells: dict[str, Mapping[str, object]] = {}
         for job_id, shown in self._shown.items():
+            if not _in(job_id, seen):
+                continue
             if shown.changed > known:
-                rows[job_id] = shown.html
+                rows[job_id] = shown.html if seen is None else _row_html(self._own_row(shown.row))
             if shown.moved > known:
                 cells[job_id] = shown.row.moving_part()
-        gone = [job_id for job_id, version in self._gone.items() if version > known]
+        gone = [job_id for job_id, version in self._gone.items() if version > known and seen is None]
         message = {"rows": rows, "cells": cells, "gone": gone, "all": known < 0}
         return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _row_html(row: JobRow) -> str:
+    return str(macro("job_table.html", "job_row")(row))
+
+
+def _in(job_id: str, seen: Collection[str] | None) -> bool:
+    return seen is None or job_id in seen
 
 
 class _Subscription:

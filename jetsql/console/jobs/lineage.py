@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from jetsql.console.jobs.graph_layout import GraphNode, JobGraph, place
 from jetsql.jobs.model.job import Job
+from jetsql.jobs.statements.lookup import HIDDEN_TABLE
 
 NODES_MOST: Final = 120
 """A graph with more nodes is not readable."""
@@ -103,7 +104,9 @@ def _reachable(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def _read(job: Job) -> list[str]:
-    return list(dict.fromkeys(source.name for source in job.plan.analysis.sources))
+    """Return the tables that a job reads, as far as the user may see them."""
+    names = (source.name for source in job.plan.analysis.sources)
+    return [name for name in dict.fromkeys(names) if name != HIDDEN_TABLE]
 
 
 def _written(job: Job) -> list[str]:

@@ -1,8 +1,9 @@
 """The sessions of browsers at the console, and the one-time links that open them.
 
 A session is a random value in a cookie; the server has only its hash. It ends after some time without a request of the
-user, after a fixed time, and with a logout. A file in the home has the sessions, so that open pages continue when the
-engine starts again. Like the server, the file has only hashes; they belong to the engine's token.
+user, after a fixed time, with a logout, and with the token of its user. A file in the home has the sessions, so that
+open pages continue when the engine starts again. Like the server, the file has only hashes; they belong to the engine's
+token.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from time import monotonic, time
 from typing import Any, Final
 
 from jetsql.home.private_files import write_private
+from jetsql.jobs.access.logins import BY_HOME_TOKEN, Identity
 from jetsql.request import OWNER
 
 _LOG: Final = logging.getLogger(__name__)
@@ -27,8 +29,11 @@ FILE: Final = "engine.logins"
 IDLE_SECONDS: Final = 3600.0
 ABSOLUTE_SECONDS: Final = 12 * 3600.0
 LINK_SECONDS: Final = 60.0
-_SESSIONS_MOST: Final = 200
+_USER_SESSIONS_MOST: Final = 200
+"""The limit of a user's sessions, so that no user can end those of the others."""
+_SESSIONS_MOST: Final = 2000
 _LINKS_MOST: Final = 20
+"""The limit of a user's unused links."""
 _NOTED_SECONDS: Final = 30.0
 """The use of a session is noted in the file when this time has passed since the last note."""
 
@@ -42,11 +47,28 @@ class Login:
     last_used: float
     user: int | None = None
     """The user of this machine who has logged in, see `client_user`; only this user can use the cookie."""
-    account: str = OWNER  # the user of the engine who has logged in
+    identity: Identity = BY_HOME_TOKEN
+    """The user of the engine who has logged in, and the token that the session depends on."""
+    address: str = ""  # the IP address from which the user has logged in
+    id: str = field(default_factory=lambda: secrets.token_hex(8))  # names the session in lists; no secret
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     """A value that each request with an effect has to repeat. Pages of other origins cannot read it."""
     client_session: str | None = None  # the id of the session in which its SQL page runs statements; may be closed
     noted: float = 0.0  # its last use in the file, as `last_used`
+
+    @property
+    def account(self) -> str:
+        """Return the user of the engine."""
+        return self.identity.user
+
+
+@dataclass(frozen=True)
+class ListedLogin:
+    """A session in a list."""
+
+    login: Login
+    opened: float  # seconds since the epoch
+    last_used: float  # as `opened`
 
 
 class LoginSessions:
@@ -74,30 +96,42 @@ class LoginSessions:
         self._absolute_seconds = absolute_seconds
         self._link_seconds = link_seconds
         self._logins: dict[str, Login] = {}
-        self._links: dict[str, tuple[str, float]] = {}
+        self._links: dict[str, tuple[Identity, float]] = {}
         self._lock = Lock()
         self._file = file
         self._engine = engine
         self._is_changed = False
         self._read()
 
-    def open(self, user: int | None = None, account: str = OWNER) -> tuple[str, Login]:
+    def open(self, user: int | None = None, identity: Identity = BY_HOME_TOKEN, address: str = "") -> tuple[str, Login]:
         """Open a session of a user; return the cookie's value and the session.
 
-        user: of this machine. account: the user of the engine.
+        user: of this machine. identity: the user of the engine. address: the client's.
 
-        The oldest one ends if there are too many.
+        If a user has too many, the oldest one of this user ends; if all users together have, the oldest one of all.
         """
         value = secrets.token_urlsafe(32)
         now = self._clock()
-        login = Login(_hash(value), now, now, user, account)
+        login = Login(_hash(value), now, now, user, identity, address)
         with self._lock:
             self._remove_ended(now)
             self._logins[login.key] = login
             self._is_changed = True
+            own = [key for key, each in self._logins.items() if each.account == login.account]
+            for key in own[:-_USER_SESSIONS_MOST]:
+                del self._logins[key]
             while len(self._logins) > _SESSIONS_MOST:
                 del self._logins[next(iter(self._logins))]
         return value, login
+
+    def all(self) -> list[ListedLogin]:
+        """Return the sessions of all users, the newest first."""
+        now = self._clock()
+        elapsed = self._wall_clock() - now
+        with self._lock:
+            self._remove_ended(now)
+            logins = list(self._logins.values())[::-1]
+        return [ListedLogin(each, each.opened + elapsed, each.last_used + elapsed) for each in logins]
 
     def find(self, value: str) -> Login | None:
         """Return the session of a cookie's value; None if there is none, or it has ended."""
@@ -120,20 +154,27 @@ class LoginSessions:
             self._logins.pop(login.key, None)
             self._is_changed = True
 
-    def make_link(self, account: str = OWNER) -> str:
+    def make_link(self, identity: Identity = BY_HOME_TOKEN) -> str:
         """Return a code that opens one session of a user of the engine, within a short time."""
         code = secrets.token_urlsafe(32)
         with self._lock:
-            self._links[_hash(code)] = account, self._clock() + self._link_seconds
-            while len(self._links) > _LINKS_MOST:
-                del self._links[next(iter(self._links))]
+            self._links[_hash(code)] = identity, self._clock() + self._link_seconds
+            own = [key for key, (each, _) in self._links.items() if each.user == identity.user]
+            for key in own[:-_LINKS_MOST]:
+                del self._links[key]
         return code
 
-    def redeem(self, code: str) -> str | None:
+    def user_of_link(self, code: str) -> str | None:
+        """Return the user of the engine for whom a code was made, and leave it valid; None if it is not."""
+        with self._lock:
+            identity, until = self._links.get(_hash(code), (None, 0.0))
+        return identity.user if identity is not None and self._clock() < until else None
+
+    def redeem(self, code: str) -> Identity | None:
         """Use up a code. Return the user of the engine for whom it was made; None if it was not valid."""
         with self._lock:
-            account, until = self._links.pop(_hash(code), ("", 0.0))
-        return account if account and self._clock() < until else None
+            identity, until = self._links.pop(_hash(code), (None, 0.0))
+        return identity if self._clock() < until else None
 
     @property
     def is_changed(self) -> bool:
@@ -160,7 +201,9 @@ class LoginSessions:
         for login in self._logins.values():
             login.noted = login.last_used
             times = {"opened": login.opened + elapsed, "last_used": login.last_used + elapsed}
-            notes.append({"key": login.key, "user": login.user, "account": login.account, "csrf": login.csrf, **times})
+            who = {"user": login.user, "account": login.account, "token": login.identity.token}
+            values = {"key": login.key, "csrf": login.csrf, "id": login.id, "address": login.address}
+            notes.append({**values, **who, **times})
         return notes
 
     def _read(self) -> None:
@@ -176,9 +219,17 @@ class LoginSessions:
                 # A clock that was set back must not prolong a session.
                 opened, used = (min(float(note[name]) - elapsed, now) for name in ("opened", "last_used"))
                 # The page reports that its session for statements has ended.
-                user, account = note.get("user"), str(note.get("account", OWNER))
                 login = Login(
-                    str(note["key"]), opened, used, user, account, str(note["csrf"]), client_session="", noted=used
+                    key=str(note["key"]),
+                    opened=opened,
+                    last_used=used,
+                    user=note.get("user"),
+                    identity=Identity(str(note.get("account", OWNER)), str(note.get("token", ""))),
+                    address=str(note.get("address", "")),
+                    id=str(note.get("id") or secrets.token_hex(8)),
+                    csrf=str(note["csrf"]),
+                    client_session="",
+                    noted=used,
                 )
                 self._logins[login.key] = login
         except (OSError, ValueError, KeyError, TypeError) as error:

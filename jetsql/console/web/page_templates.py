@@ -69,8 +69,12 @@ def macro(name: str, of: str) -> Any:
 
 
 def page(http: Request, login: Login, name: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """Return the page of a user who is logged in. name: its template; status: the HTTP status."""
-    return HTMLResponse(render(name, csrf=login.csrf, path=http.url.path, **values), status)
+    """Return the page of a user who is logged in.
+
+    http: its state has the `Viewer`. name: the template. status: the HTTP status.
+    """
+    common = {"csrf": login.csrf, "path": http.url.path, "viewer": http.state.viewer}
+    return HTMLResponse(render(name, **common, **values), status)
 
 
 def iso_time(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from dataclasses import dataclass
 from threading import Thread
 from typing import Any, Final, Protocol
 
@@ -17,6 +18,18 @@ REFUSED: Final[dict[str, Any]] = {"user": "", "delay": 0.0}
 """The answer to a login that is refused."""
 
 
+@dataclass(frozen=True)
+class Identity:
+    """The user of a login, and what the login depends on."""
+
+    user: str
+    token: str = ""  # the id of the user's token; empty for the token of the home
+
+
+BY_HOME_TOKEN: Final = Identity(OWNER)
+"""A login with the token of the home."""
+
+
 class TokenUsers(Protocol):
     """The users of an engine, with their tokens."""
 
@@ -28,8 +41,11 @@ class TokenUsers(Protocol):
     def is_token_disabled(self) -> bool:
         """Return whether the engine's own token is refused."""
 
-    def user_of(self, text: str) -> str | None:
+    def identity_of(self, text: str) -> Identity | None:
         """Return the user with a token; None for a text that is no valid token."""
+
+    def admits(self, identity: Identity) -> bool:
+        """Return whether a login is still valid: its user is not disabled, and its token neither expired nor gone."""
 
     def is_note_due(self, text: str) -> bool:
         """Return whether `note_use` would store the use of a token. It does not wait for the store."""
@@ -49,12 +65,21 @@ class Logins:
         self._users = users
         self._failed = FailedLogins()
 
-    def user_of(self, text: str) -> str | None:
+    def identity_of(self, text: str) -> Identity | None:
         """Return the user with a token; None for a text that is no valid token, whatever the reason."""
         users = self._users
         if hmac.compare_digest(text.encode(errors="replace"), self._token):
-            return None if users is not None and users.is_token_disabled else OWNER
-        return None if users is None else users.user_of(text)
+            return None if users is not None and users.is_token_disabled else BY_HOME_TOKEN
+        return None if users is None else users.identity_of(text)
+
+    def user_of(self, text: str) -> str | None:
+        """Return the name of the user with a token, as `identity_of`."""
+        identity = self.identity_of(text)
+        return None if identity is None else identity.user
+
+    def admits(self, identity: Identity) -> bool:
+        """Return whether a login is still valid, see `TokenUsers`."""
+        return identity.user == OWNER if self._users is None else self._users.admits(identity)
 
     def named_user_of(self, name: str, text: str) -> str | None:
         """Return the user with a token; None if the client names another user. Any name fits if there are no users."""

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from jetsql import request
 from jetsql.errors import StatementError
 from jetsql.home.token_form import token_id
-from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, UserToken
+from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, UserToken
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.logins import Identity
 from jetsql.jobs.access.user_tokens import is_token
 from jetsql.jobs.model.job import name_key
 from jetsql.request import OWNER
@@ -41,16 +42,25 @@ class TokenAccounts(ABC):
         built_in = self.state.user(OWNER)
         return built_in is not None and built_in.disabled
 
+    def has_account(self, user: str) -> bool:
+        """Return whether a user exists and is not disabled."""
+        return not self.is_token_disabled if user == OWNER else self.state.is_active(user)
+
     def is_active_admin(self, user: str) -> bool:
         """Return whether a user has all rights, and can log in."""
-        if user == OWNER:
-            return not self.is_token_disabled
-        return self.state.is_active(user) and self.state.is_admin(user)
+        return self.has_account(user) and self.state.is_admin(user)
 
-    def user_of(self, text: str) -> str | None:
-        """Return the key of the user with a token; None for a text that is none, or for one that is not valid."""
+    def identity_of(self, text: str) -> Identity | None:
+        """Return the user with a token; None for a text that is none, or for one that is not valid."""
         token = self._token(text)
-        return None if token is None else token.user
+        return None if token is None else Identity(token.user, token.id)
+
+    def admits(self, identity: Identity) -> bool:
+        """Return whether a login is still valid: its user is not disabled, and its token neither expired nor gone."""
+        if identity.user == OWNER:
+            return not self.is_token_disabled
+        token = self.state.token(identity.token)
+        return token is not None and token.user == identity.user and self._is_accepted(token)
 
     def _token(self, text: str) -> UserToken | None:
         state = self.state
@@ -79,6 +89,10 @@ class TokenAccounts(ABC):
         """Return whether the caller has a right on the engine."""
         return self.state.allowed(self.user, right, ENGINE_ITSELF)
 
+    def sees(self, thing: Securable) -> bool:
+        """Return whether the caller has any right on an object other than a job."""
+        return self.state.sees(self.user, thing)
+
     def require(self, right: Right, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
         if not self.has_right(right):
@@ -103,6 +117,9 @@ class StoredAccounts(TokenAccounts):
 
     def note_use(self, text: str) -> None:
         """Do nothing, see `is_note_due`."""
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Do nothing: a standby has no logins that a change could end."""
 
 
 def refused(user: str, what: str, right: Right, on: str = "") -> StatementError:

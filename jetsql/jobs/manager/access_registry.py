@@ -60,6 +60,7 @@ class AccessRegistry(TokenAccounts):
         self._enforce = enforce
         self._state = AccessState()
         self._changes = Lock()
+        self._listeners: list[Callable[[], None]] = []
         self.readable_on_network: tuple[str, ...] = ()
         """The settings of open endpoints whose traffic others can read, see `EndpointSettings`."""
 
@@ -83,7 +84,14 @@ class AccessRegistry(TokenAccounts):
             after = self._save(change)
             if after != before:
                 self._publish()
+        if after != before:
+            for listener in self._listeners:
+                listener()
         return AccessChange(after, self._enforce(before, after))
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call a function after each change, on its thread; before that, the change holds for each check."""
+        self._listeners.append(listener)
 
     def _publish(self) -> None:
         self._gates.publish_rights(published_rights(self._state))
@@ -154,10 +162,6 @@ class AccessRegistry(TokenAccounts):
     def new_owner(self) -> str:
         """Return the key of the owner of what the caller creates. An unknown user has no rights."""
         return self.user if self.has_users and self.user not in BUILT_IN else OWNER
-
-    def sees(self, thing: Securable) -> bool:
-        """Return whether the caller has any right on an object other than a job."""
-        return self._state.sees(self.user, thing)
 
     def owns(self, thing: Securable) -> bool:
         """Return whether the caller owns an object other than a job, or is an admin."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from jetsql.errors import StatementError
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.lifecycle.scaling import describe_missing_members, required_members
 from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
@@ -47,15 +48,21 @@ JOB_HISTORY_COLUMNS: Final = (
     Column("address", comment="the IP address of the user's client; NULL inside the engine's process"),
 )
 
+_OF_STATEMENT: Final = ("statement", "way back")
+"""The facts with the text of a statement, for which the right to see the job is not enough."""
+
 Fact = tuple[str, str | None]
 
 
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """Return a row for each fact. EXTENDED adds facts about runs, session, state and software versions."""
     view = find_job(manager, statement.name)
-    more = _more_facts(view, manager.metrics.totals(view.job.id)) if statement.extended else ()
     plan = visible_plan(manager, view.job.plan)
-    return Table(FACT_COLUMNS, (*_facts(view, plan, len(manager.members)), *more))
+    more = _more_facts(view, plan, manager.metrics.totals(view.job.id)) if statement.extended else ()
+    facts = (*_facts(view, plan, len(manager.members)), *more)
+    if not manager.access.has_right_on_job(Right.OPERATE, view.job):
+        facts = tuple(fact for fact in facts if fact[0] not in _OF_STATEMENT)
+    return Table(FACT_COLUMNS, facts)
 
 
 def _facts(view: JobView, plan: Plan, members: int) -> Iterator[Fact]:
@@ -98,7 +105,8 @@ def _cause_facts(cause: Cause) -> Iterator[Fact]:
         yield "last error in batch", str(cause.batch)
 
 
-def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
+def _more_facts(view: JobView, plan: Plan, totals: Totals) -> Iterator[Fact]:
+    """Return the facts for EXTENDED. plan: as the caller may see it"""
     job, facts = view.job, view.stats
     yield "run", str(job.run)
     yield "restarts without progress", f"{job.attempts} of {job.plan.options.restart_attempts}"
@@ -120,8 +128,9 @@ def _more_facts(view: JobView, totals: Totals) -> Iterator[Fact]:
     yield "schema", session.schema
     yield from _pairs("session", show(session.confs))
     yield from _pairs("default", job.version.session_defaults)
-    for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
-        yield f"fingerprint {number}", redact_urls(fact)
+    if plan.analysis.sources == job.plan.analysis.sources:  # it names them
+        for number, fact in enumerate(job.plan.analysis.fingerprint, 1):
+            yield f"fingerprint {number}", redact_urls(fact)
     yield from _pairs("version of", job.version.software_versions)
 
 

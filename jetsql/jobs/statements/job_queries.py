@@ -7,9 +7,11 @@ is checked here, as that to run a statement is in `statement_table`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from jetsql.errors import Span
+from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.history_row import HistoryRow
@@ -17,7 +19,14 @@ from jetsql.jobs.model.job import Job, Snapshot
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import describe
 from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics, measure_job
-from jetsql.jobs.statements.lookup import find_job, find_live_job, live_views, visible_jobs, visible_snapshots
+from jetsql.jobs.statements.lookup import (
+    find_job,
+    find_live_job,
+    live_views,
+    visible_jobs,
+    visible_plan,
+    visible_snapshots,
+)
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_job, sample_jobs
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import DescribeJob, Name
@@ -34,7 +43,7 @@ class JobQueries:
 
     def live(self) -> tuple[JobView, ...]:
         """Return the jobs that have not ended, newest first, from memory."""
-        return live_views(self._manager)
+        return tuple(self._shown_view(view) for view in live_views(self._manager))
 
     def statuses(self) -> Mapping[str, int]:
         """Return the number of live jobs by status, from memory."""
@@ -43,7 +52,7 @@ class JobQueries:
     def view(self, job_id: str) -> JobView | None:
         """Return a live job, from memory; None if it has ended."""
         view = self._manager.registry.get(job_id)
-        return view if view is not None and self._manager.access.sees_job(view.job) else None
+        return self._shown_view(view) if view is not None and self._manager.access.sees_job(view.job) else None
 
     def live_named(self, name: str) -> JobView | None:
         """Return the live job with a name, from memory; None if there is none."""
@@ -52,15 +61,16 @@ class JobQueries:
     def stored(self, job_id: str) -> Job | None:
         """Return a job of the store; None if it was forgotten."""
         job = self._manager.store.job(job_id)
-        return job if job is not None and self._manager.access.sees_job(job) else None
+        return self._shown(job) if job is not None and self._manager.access.sees_job(job) else None
 
     def ended(self) -> Sequence[Job]:
         """Return the jobs of the store that have ended, newest first."""
-        return visible_jobs(self._manager, self._manager.store.ended_jobs()[::-1])
+        jobs = visible_jobs(self._manager, self._manager.store.ended_jobs()[::-1])
+        return [self._shown(job) for job in jobs]
 
     def find(self, job_id: str) -> Job:
         """Return a job, live or ended. Raises StatementError JOB_NOT_FOUND."""
-        return find_job(self._manager, _name(job_id)).job
+        return self._shown(find_job(self._manager, _name(job_id)).job)
 
     def facts(self, job_id: str) -> Sequence[Sequence[Cell]]:
         """Return the rows of DESCRIBE JOB EXTENDED. Raises StatementError JOB_NOT_FOUND."""
@@ -77,6 +87,25 @@ class JobQueries:
     def snapshots(self, job_id: str | None = None) -> Sequence[Snapshot]:
         """Return the snapshots, newest first. job_id: of the job that they are of; None for all."""
         return [each for each in visible_snapshots(self._manager)[::-1] if job_id in (None, each.job_id)]
+
+    # --- rights ------------------------------------------------------------------------------------------------------
+
+    @property
+    def sees_all(self) -> bool:
+        """Return whether the caller has all rights."""
+        return self._manager.access.is_admin
+
+    def may_operate(self, job: Job) -> bool:
+        """Return whether the caller can operate a job, and see its statement."""
+        return self._manager.access.has_right_on_job(Right.OPERATE, job)
+
+    def owns(self, job: Job) -> bool:
+        """Return whether the caller owns a job, or is an admin."""
+        return self._manager.access.has_right_on_job(Right.OWNER, job)
+
+    def visible(self, job_ids: Iterable[str]) -> set[str]:
+        """Return those of the jobs that the caller has a right on."""
+        return {job_id for job_id in job_ids if self._is_visible(job_id)}
 
     # --- metrics -----------------------------------------------------------------------------------------------------
 
@@ -113,8 +142,18 @@ class JobQueries:
         """Return whether the caller has a right on a job. Only an admin has one on a forgotten job."""
         if self._manager.access.is_admin:
             return True
-        job = self._manager.store.job(job_id)
+        view = self._manager.registry.get(job_id)
+        job = self._manager.store.job(job_id) if view is None else view.job
         return job is not None and self._manager.access.sees_job(job)
+
+    def _shown(self, job: Job) -> Job:
+        """Return a job without the names of tables on which the caller has no right."""
+        plan = visible_plan(self._manager, job.plan)
+        return job if plan is job.plan else replace(job, version=replace(job.version, plan=plan))
+
+    def _shown_view(self, view: JobView) -> JobView:
+        job = self._shown(view.job)
+        return view if job is view.job else replace(view, job=job)
 
 
 def _name(job_id: str) -> Name:

@@ -19,7 +19,7 @@ from jetsql.jobs.model.table_names import split_table
 from jetsql.language.statement import Name
 from jetsql.language.tokens import written_name
 
-_HIDDEN_TABLE: Final = "a table that a view reads"
+HIDDEN_TABLE: Final = "a table that a view reads"
 _MOST_MEANT: Final = 3  # names in a hint
 
 
@@ -53,7 +53,7 @@ def visible_plan(manager: Manager, plan: Plan) -> Plan:
     if manager.access.is_admin:
         return plan
     sources = tuple(
-        source if manager.access.sees(table_object(source.name)) else replace(source, name=_HIDDEN_TABLE, location="")
+        source if manager.access.sees(table_object(source.name)) else replace(source, name=HIDDEN_TABLE, location="")
         for source in plan.analysis.sources
     )
     return replace(plan, analysis=replace(plan.analysis, sources=sources))

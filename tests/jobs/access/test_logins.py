@@ -8,7 +8,7 @@ from threading import Event
 from jetsql.home.token_form import proof_key, secret_digest, token_id
 from jetsql.jobs.access.access_records import UserToken
 from jetsql.jobs.access.failed_logins import FailedLogins
-from jetsql.jobs.access.logins import REFUSED, Logins
+from jetsql.jobs.access.logins import REFUSED, Identity, Logins
 from jetsql.jobs.access.user_tokens import is_token, make_token
 from jetsql.request import OWNER
 
@@ -54,8 +54,11 @@ class Users:
     is_token_disabled: bool = False
     noted: Event = field(default_factory=Event)
 
-    def user_of(self, text: str) -> str | None:
-        return "ann" if text == "ann's" else None
+    def identity_of(self, text: str) -> Identity | None:
+        return Identity("ann", "abcdefgh") if text == "ann's" else None
+
+    def admits(self, identity: Identity) -> bool:
+        return identity.user == "ann"
 
     def is_note_due(self, text: str) -> bool:
         return text == "ann's"

@@ -11,6 +11,7 @@ import pytest
 
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.runtime import JobTable
+from jetsql.jobs.manager.access_registry import AccessRegistry
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.statement_table import SPECS
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
@@ -18,6 +19,11 @@ from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.request import OWNER, Caller, Endpoint, acting_for
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.user_statements import Users
+
+
+def user_of(access: AccessRegistry, token: str) -> str | None:
+    identity = access.identity_of(token)
+    return None if identity is None else identity.user
 
 
 @pytest.fixture
@@ -86,7 +92,7 @@ def test_users_and_rights_outlive_the_engine(tmp_path: Path) -> None:
             Users(jobs).run(text)
         [created] = Users(jobs).run("CREATE TOKEN FOR ann")
     with run_manager(tmp_path) as jobs:
-        assert jobs.manager.access.user_of(created["token"]) == "ann"
+        assert user_of(jobs.manager.access, created["token"]) == "ann"
         assert Users(jobs).names("SHOW JOBS", "ann") == ["j"] and Users(jobs).names("SHOW JOBS", "bob") == []
         assert "ann" in json.loads(jobs.runtime.rights or "")["users"]
 
@@ -351,7 +357,7 @@ def test_statements_with_if_exists_do_nothing(team: Users) -> None:
 def test_token_is_shown_once_and_ends(team: Users) -> None:
     access = team.jobs.manager.access
     [created] = team.run("CREATE TOKEN FOR ann EXPIRES IN 2 DAYS COMMENT 'laptop'")
-    assert access.user_of(created["token"]) == "ann" and access.user_of(f"{created['token']}x") is None
+    assert user_of(access, created["token"]) == "ann" and user_of(access, f"{created['token']}x") is None
     secret = created["token"].split("_", 2)[2]
     assert secret not in str(team.run("SHOW TOKENS")) and secret not in str(access.state)
     [row] = team.run("SHOW TOKENS FOR ann")
@@ -363,12 +369,12 @@ def test_token_is_shown_once_and_ends(team: Users) -> None:
     access.note_use(created["token"])
     assert team.run("SHOW TOKENS", "ann")[0]["last_used"] == used
     team.run("ALTER USER ann DISABLE")
-    assert access.user_of(created["token"]) is None and team.run("SHOW TOKENS")[0]["status"] == "DISABLED"
+    assert user_of(access, created["token"]) is None and team.run("SHOW TOKENS")[0]["status"] == "DISABLED"
     team.run("ALTER USER ann ENABLE")
-    assert access.user_of(created["token"]) == "ann"
+    assert user_of(access, created["token"]) == "ann"
     assert team.condition(f"DROP TOKEN '{created['id']}'", "eve") == "JETSQL.OBJECT_NOT_FOUND"
     team.run(f"DROP TOKEN '{created['id']}'", "ann")
-    assert access.user_of(created["token"]) is None
+    assert user_of(access, created["token"]) is None
 
 
 def test_expired_token_is_refused(tmp_path: Path) -> None:
@@ -378,9 +384,9 @@ def test_expired_token_is_refused(tmp_path: Path) -> None:
         users.run("CREATE USER ann")
         [created] = users.run("CREATE TOKEN FOR ann EXPIRES IN 1 DAY")
         now[0] += 86399
-        assert jobs.manager.access.user_of(created["token"]) == "ann"
+        assert user_of(jobs.manager.access, created["token"]) == "ann"
         now[0] += 1
-        assert jobs.manager.access.user_of(created["token"]) is None
+        assert user_of(jobs.manager.access, created["token"]) is None
         assert users.names("SHOW TOKENS", OWNER, "status") == ["EXPIRED"]
 
 
