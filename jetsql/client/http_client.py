@@ -11,7 +11,7 @@ import select
 import ssl
 from collections.abc import Generator, Mapping
 from hmac import compare_digest
-from http.client import HTTPConnection, HTTPException, HTTPResponse, NotConnected, RemoteDisconnected
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, NotConnected, RemoteDisconnected
 from time import monotonic, sleep
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 from jetsql.client.server_trust import CA_FILE, ServerTrust
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, ReportedError
 from jetsql.home.discovery import address_of, new_nonce, proof, unbound_proof
-from jetsql.home.token_form import proof_key, token_id
+from jetsql.home.token_form import is_jwt, proof_key, token_id
 from jetsql.jobs.model.redaction import redact_url
 
 RESPONSE_SECONDS: Final = 10.0
@@ -199,8 +199,14 @@ class HttpClient:
 
         Another program may use the address of an engine that was killed. It cannot forward the request to an engine at
         another address, because the proof is for the address of the URL.
+        No engine can prove that it knows a JWT, so this is sent only to one whose certificate was checked.
         Raises RequestNotSent NOT_AUTHORIZED, and ENGINE_NOT_REACHABLE for an engine with too many connections.
         """
+        if is_jwt(self._token):
+            if not isinstance(connection, HTTPSConnection):
+                raise _plain_jwt(self.url)
+            connection.auto_open = 0
+            return
         nonce, address = new_nonce(), address_of(self.url)
         bound = proof(proof_key(self._token), nonce, address)
         known = bound if self.binds_proof else unbound_proof(self._token, nonce)
@@ -251,6 +257,12 @@ def _proof_in(content: bytes) -> str:
         return str(payload["proof"]) if isinstance(payload, dict) else ""
     except (ValueError, KeyError, RecursionError):
         return ""
+
+
+def _plain_jwt(url: str) -> RequestNotSent:
+    message = f"The engine at {redact_url(url)} has no TLS, so the JWT was not sent to it."
+    hint = "Use an address with https://, or a token of CREATE TOKEN, which the engine proves to know."
+    return RequestNotSent("NOT_AUTHORIZED", message, hint=hint)
 
 
 def _check_error(url: str, status: int) -> RequestNotSent:

@@ -12,7 +12,7 @@
                                     ask whether an action is wanted, as a part of a page
     POST /console/run               run the statements of a question
 
-The other pages are in `login_pages`, `account_pages`, `sql_page`, `catalog_page` and `cluster_pages`.
+The other pages are in `login_pages`, `oidc_pages`, `account_pages`, `sql_page`, `catalog_page` and `cluster_pages`.
 Requests with an effect are checked by `request_checks`. The event loop never waits: the store is read on threads.
 """
 
@@ -47,6 +47,7 @@ from jetsql.console.jobs.job_plots import plot_columns
 from jetsql.console.jobs.job_rows import ended_rows
 from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, JobsFeed
 from jetsql.console.login_pages import LoginPages
+from jetsql.console.oidc_pages import OidcPages
 from jetsql.console.sql_page import SqlPage
 from jetsql.console.statement_runs import RunOutcome, run_statement
 from jetsql.console.web.assets_served import serve_asset
@@ -60,6 +61,7 @@ from jetsql.console.web.request_checks import (
     with_headers,
 )
 from jetsql.errors import JetSQLError, StatementError
+from jetsql.identity.oidc_logins import OidcLogins
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_queries import JobQueries
@@ -87,14 +89,24 @@ class WebConsole:
     """The web console of an engine."""
 
     def __init__(
-        self, engine: ConsoleEngine, http_server: HttpServer, access: TokenAuth, logins: LoginSessions | None = None
+        self,
+        engine: ConsoleEngine,
+        http_server: HttpServer,
+        access: TokenAuth,
+        logins: LoginSessions | None = None,
+        provider: OidcLogins | None = None,
     ) -> None:
-        """Create the console, and mount it on the HTTP endpoint. logins: the sessions; None for new ones."""
+        """Create the console, and mount it on the HTTP endpoint.
+
+        logins: the sessions; None for new ones. provider: of OpenID Connect; None without one.
+        """
         self._queries = engine.queries
         self._home = engine.home
         self._http_server = http_server
         self._access = access
         self._logins = LoginPages(http_server, access, logins or LoginSessions())
+        self._oidc = None if provider is None else OidcPages(access, self._logins, provider)
+        self._logins.has_oidc = provider is not None
         self._feed = JobsFeed(self._queries, http_server.on_thread)
         self._job_feed = JobFeed(self._queries, http_server.on_thread)
         self._pages = (
@@ -123,6 +135,7 @@ class WebConsole:
         required = self._logins.required
         return [
             *self._logins.routes(),
+            *(() if self._oidc is None else self._oidc.routes()),
             Route("/", required(self._jobs)),
             Route("/events/alive", required(self._events_of_life, is_use=False)),
             Route("/events/log", required(self._events_of_log, is_use=False)),

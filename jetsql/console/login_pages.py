@@ -45,6 +45,8 @@ class LoginPages:
         self._access = access
         self._logins = logins
         self._cookie = f"jetsql_console_{access.name}"
+        self.has_oidc = False
+        """Whether users can log in with OpenID Connect."""
         access.on_change(self._end_invalid)
 
     def routes(self) -> list[Route]:
@@ -129,21 +131,24 @@ class LoginPages:
     # --- the pages ---------------------------------------------------------------------------------------------------
 
     async def _login_page(self, http: Request) -> Response:
-        return self._form(_own_path(http.query_params.get("next", "")))
+        return self.form(own_path(http.query_params.get("next", "")))
 
-    def _form(self, target: str = f"{PREFIX}/", error: str = "", status: int = 200) -> Response:
-        values = {"next": target, "error": error, "has_users": self._access.has_users}
+    def form(self, target: str = f"{PREFIX}/", error: str = "", status: int = 200) -> Response:
+        """Return the login page. target: the page for the user afterwards"""
+        has_users = self._access.has_users
+        values = {"next": target, "error": error, "has_users": has_users, "has_oidc": has_users and self.has_oidc}
         return HTMLResponse(render("login.html", **values), status)
 
     async def _log_in(self, http: Request) -> Response:
         check_origin(http)
         form = await read_form(http)
-        target = _own_path(form.one("next"))
+        target = own_path(form.one("next"))
         token = form.one("token").strip()
+        await self._access.check_token(token)
         identity = self._access.identity_of(token)
         if identity is None:
             await self._access.delay_failure(current().caller.address)
-            return self._form(target, "The token is wrong.", 401)
+            return self.form(target, "The token is wrong.", 401)
         self._access.note_use(token)
         return await self.with_cookie(http, RedirectResponse(target, 303), identity)
 
@@ -166,8 +171,8 @@ class LoginPages:
     async def _redeem(self, http: Request, code: str) -> Response:
         identity = self._logins.redeem(code)
         if identity is None or not self._access.admits(identity):
-            return self._form(error=_LINK_ENDED, status=401)
-        return await self.with_cookie(http, HTMLResponse(render("enter.html")), identity)
+            return self.form(error=_LINK_ENDED, status=401)
+        return await self.with_cookie(http, HTMLResponse(render("enter.html", target=f"{PREFIX}/")), identity)
 
     async def _make_link(self, http: Request) -> Response:
         identity = self._access.identity_of_request(http.headers)
@@ -230,7 +235,7 @@ class LoginPages:
             await self._http_server.on_thread(self._logins.save)
 
 
-def _own_path(path: str) -> str:
+def own_path(path: str) -> str:
     """Return the path of a page of the console; that of the jobs for any other text."""
     # A path that begins with one slash has no host.
     own = path.startswith(f"{PREFIX}/") and "\\" not in path and path.isprintable()

@@ -13,6 +13,7 @@ from jetsql.jobs.manager.access_registry import AccessRegistry
 
 def log_in_to_connect(logins: Logins, accounts: AccessRegistry, token: str, address: str) -> dict[str, Any]:
     """Return the user with a token, or why it is refused, see `LOG_IN_TO_CONNECT` of `EngineCallback.java`."""
+    logins.check(token)
     user = logins.user_of(token)
     if user is None:
         return {"refusal": "The token is missing or wrong.", "millis": int(logins.failure_delay(address) * 1000)}

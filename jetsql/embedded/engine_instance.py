@@ -41,6 +41,7 @@ from jetsql.engine.spark.startup import (
 from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
+from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.access.logins import REFUSED, Logins
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
@@ -109,6 +110,8 @@ class EngineInstance:
         self._manager = Manager(self._store, runtime, settings.jobs, metrics=metrics)
         self.queries = JobQueries(self._manager)
         self.accounts = self._manager.access
+        self.issuer_users = open_issuer(settings.identity, self.accounts, self.accounts.change, self._manager.clock)
+        """The users of the issuer of JWTs; None without one."""
         self._runtime = runtime
         self._closed = False
         self._logins: Logins | None = None  # of the open endpoints
@@ -215,7 +218,7 @@ class EngineInstance:
 
         Raises EngineError ENGINE_NOT_STARTED.
         """
-        self._logins = Logins(token, self.accounts)
+        self._logins = Logins(token, self.accounts, self.issuer_users)
         with open_endpoints(self.spark, self.home, settings) as addresses:
             try:
                 yield addresses

@@ -41,6 +41,7 @@ from jetsql.error_conditions import CONDITIONS
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import HomeLock, make_home, not_usable
+from jetsql.identity.open_issuer import check_issuer, open_oidc
 from jetsql.jobs.model.engine_record import Role
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.postgresql.shared_store import join_homes
@@ -98,6 +99,7 @@ def serve(settings: Settings, hooks: ServiceHooks, stop: threading.Event) -> Non
         _LOG.info("JetSQL %s starts on %s as process %d", VERSION, home, os.getpid())
         try:
             certificate = open_certificate(settings.endpoints)
+            check_issuer(settings.identity)
             endpoints.check_ports(settings.endpoints)
             http = settings.endpoints
             with endpoints.listen(http.http_host, http.http_port, "The HTTP endpoint", "http") as listening:
@@ -328,7 +330,8 @@ class _Service:
     async def _serve_http(self, engine: EngineInstance, note: EngineNote) -> None:
         """Answer HTTP requests until `stop` is set or uvicorn ends."""
         http, stop = self._settings.endpoints, self._stop
-        access = TokenAuth(note.token, (*http.http_hosts, http.http_host), engine.accounts)
+        issuer = engine.issuer_users
+        access = TokenAuth(note.token, (*http.http_hosts, http.http_host), engine.accounts, issuer)
         http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
         logins = LoginSessions(
             idle_seconds=http.console_idle_seconds,
@@ -336,7 +339,7 @@ class _Service:
             file=self._settings.home / LOGINS,
             engine=access.name,
         )
-        WebConsole(engine, http_server, access, logins)
+        WebConsole(engine, http_server, access, logins, open_oidc(self._settings.identity, issuer))
         server = create_server(http_server.app, access, http, self._certificate)
         serving = asyncio.create_task(server.serve(sockets=[self._listening]))
         stopped = asyncio.create_task(asyncio.to_thread(stop.wait))

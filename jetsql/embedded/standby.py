@@ -20,9 +20,10 @@ from jetsql.console.standby_page import standby_pages
 from jetsql.embedded.http_serving import create_server
 from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.warm_up import WarmUp
+from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.access.token_accounts import StoredAccounts
 from jetsql.jobs.store.postgresql.lease import Lease
-from jetsql.server.auth import Accounts, TokenAuth
+from jetsql.server.auth import TokenAuth
 from jetsql.server.server_certificate import ServerCertificate
 from jetsql.server.standby_app import StandbyServer
 from jetsql.settings.engine_settings import Settings
@@ -73,13 +74,15 @@ class Standby:
         return leads
 
     @contextmanager
-    def serving(self, about: Callable[[], Mapping[str, Any]], accounts: Accounts | None = None) -> Iterator[None]:
+    def serving(self, about: Callable[[], Mapping[str, Any]], accounts: StoredAccounts | None = None) -> Iterator[None]:
         """Answer clients inside the context.
 
         about: returns what changes, as for `StandbyServer`. accounts: None while the store is out of reach.
         """
         endpoints = self._settings.endpoints
-        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts)
+        identity = self._settings.identity
+        issuer = None if accounts is None else open_issuer(identity, accounts, None, time.time)
+        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts, issuer)
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
         app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app

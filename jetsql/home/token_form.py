@@ -1,6 +1,7 @@
 """The form of the tokens of users, as the engine makes them and its clients know them: `jsq_`, an id, and a secret.
 
-The engine stores the id and the digest of the secret. The token of the home has another form.
+The engine stores the id and the digest of the secret. The token of the home has another form, and so have the JWTs of
+an issuer outside of JetSQL.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from typing import Final
 
 _TOKEN: Final = re.compile(r"jsq_([a-z0-9]{8})_([A-Za-z0-9_-]{43})")
+_JWT: Final = re.compile(r"eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*")
+_JWT_CHARS_MOST: Final = 16 * 1024
 ID_DIGITS: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
 """The characters of ids, of which each has eight."""
 SECRET_BYTES: Final = 32
@@ -24,6 +27,11 @@ def token_id(text: str) -> str:
     """Return the id in a token of a user; empty for any other text."""
     match = _TOKEN.fullmatch(text)
     return "" if match is None else match[1]
+
+
+def is_jwt(text: str) -> bool:
+    """Return whether a text has the form of a signed JWT, in the compact form of RFC 7515."""
+    return len(text) <= _JWT_CHARS_MOST and _JWT.fullmatch(text) is not None
 
 
 def secret_digest(text: str) -> str:

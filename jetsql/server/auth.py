@@ -12,8 +12,9 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from anyio import sleep
 from starlette.datastructures import Headers
@@ -23,14 +24,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
 from jetsql.jobs.access.access_records import Right, Securable
-from jetsql.jobs.access.logins import Identity, Logins, TokenUsers
+from jetsql.jobs.access.logins import Identity, IssuerTokens, Logins, TokenUsers
 from jetsql.request import OWNER, Caller, Endpoint, acting_for
 from jetsql.server.statement_response import error_response
 
+T = TypeVar("T")
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 # A proxy with TLS listens there. Only an administrator of a machine can listen on these ports.
 _STANDARD_PORTS: Final = (80, 443)
 OPEN_PATHS: Final = ("/healthz", "/readyz")
+_CHECK_THREADS: Final = 8
 
 
 class Accounts(TokenUsers, Protocol):
@@ -65,13 +68,22 @@ class TokenAuth:
     token: the engine's own, of the built-in user.
     names: allowed host names, in addition to those of the loopback interface; a name with a port is an address under
     which clients reach the engine through another port.
-    accounts: the users with tokens of their own; None if there are none but the built-in one.
+    accounts: the users with tokens of their own; None if there are none but the built-in one. issuer: whose JWTs are
+    accepted; None for none.
     """
 
-    def __init__(self, token: str, names: Collection[str] = (), accounts: Accounts | None = None) -> None:
+    def __init__(
+        self,
+        token: str,
+        names: Collection[str] = (),
+        accounts: Accounts | None = None,
+        issuer: IssuerTokens | None = None,
+    ) -> None:
         self._token = token.encode()
         self._accounts = accounts
-        self._logins = Logins(token, accounts)
+        self._logins = Logins(token, accounts, issuer)
+        # While the issuer does not answer, other requests do not wait.
+        self._checks = ThreadPoolExecutor(_CHECK_THREADS, thread_name_prefix="issuer")
         self._addresses = frozenset(name.casefold() for name in names)
         self._names = {*LOOPBACK_NAMES, *self._addresses, *map(without_port, self._addresses)}
         self._open_paths: frozenset[str] = frozenset(OPEN_PATHS)
@@ -100,6 +112,7 @@ class TokenAuth:
                 await app(scope, receive, send)
                 return
             headers = Headers(scope=scope)
+            await self.check_request(headers)
             caller = self._caller(headers, scope)
             refusal = _unclear_length(headers) or self._refusal(headers, scope["path"], caller)
             if refusal is None or refusal.status_code != 401:
@@ -158,6 +171,19 @@ class TokenAuth:
         """Return the user whose token a request with these headers has; None without a valid one."""
         token = _bearer(headers)
         return None if token is None else self.identity_of(token)
+
+    async def check_request(self, headers: Headers) -> None:
+        """Check the token of a request if it is of an issuer outside of JetSQL, which may wait for the issuer."""
+        await self.check_token(_bearer(headers) or "")
+
+    async def check_token(self, text: str) -> None:
+        """Check a token if it is of an issuer outside of JetSQL."""
+        if self._logins.needs_check(text):
+            await self.on_issuer_thread(self._logins.check, text)
+
+    async def on_issuer_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run a function that may wait for the issuer."""
+        return await asyncio.get_running_loop().run_in_executor(self._checks, work, *arguments)
 
     def identity_of(self, text: str) -> Identity | None:
         """Return the user with a token; None for a text that is no valid token, whatever the reason."""

@@ -170,7 +170,21 @@ class _Connection(H11Protocol):
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, or refuse the request if the limit of connections is reached."""
         full = len(self.connections) >= self._connections_most
+        if not full and not self._admitted:
+            await self._admit_after_check(Headers(scope=scope))
         await (_too_many_connections(self._connections_most) if full else self._app)(scope, receive, send)
+
+    async def _admit_after_check(self, headers: Headers) -> None:
+        """Admit a request whose token was not known when its head arrived, as one of an issuer outside of JetSQL."""
+        cycle = self.cycle
+        await self._access.check_request(headers)
+        if self.cycle is cycle and not self._admitted and self._access.is_known(headers):
+            self._admit()
+
+    def _admit(self) -> None:
+        self._admitted = True
+        self._pending.remove(self)
+        self._await_body()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -199,9 +213,7 @@ class _Connection(H11Protocol):
         before = self.cycle
         super().handle_events()
         if self.cycle is not before and self._access.is_known(Headers(raw=self.headers)):
-            self._admitted = True
-            self._pending.remove(self)
-            self._await_body()
+            self._admit()
 
     def _unsupported_upgrade_warning(self) -> None:
         """Log nothing: any program could fill the log with requests for a WebSocket, which get status 404 or 401."""

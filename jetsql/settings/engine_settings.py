@@ -52,6 +52,7 @@ from jetsql.settings.given_settings import (
     read,
     with_new_names,
 )
+from jetsql.settings.identity_settings import IdentitySettings
 from jetsql.settings.s3_settings import S3, SCHEME, S3Settings, s3_confs
 from jetsql.settings.store_settings import StoreSettings, metastore_confs
 from jetsql.settings.watchdog_settings import WatchdogSettings
@@ -196,6 +197,7 @@ class Settings:
     jobs: JobSettings = group(JobSettings)
     watchdog: WatchdogSettings = group(WatchdogSettings)
     endpoints: EndpointSettings = group(EndpointSettings)
+    identity: IdentitySettings = group(IdentitySettings)
     spark_conf: Mapping[str, str] = field(default_factory=dict)  # further Spark settings
     catalogs: tuple[CatalogSettings, ...] = ()  # further catalogues of the sessions
     new_store: bool = False

@@ -37,7 +37,7 @@ def test_a_user_operates_one_job_and_sees_no_other(engine: Managed, chromium: Br
         row(page, "orders").get_by_role("link").click()
         expect(page.locator(".timeline")).to_contain_text("by ann, console")
         open_sql(page)
-        expect(run(page, "DROP JOB orders")).to_contain_text("NOT_ALLOWED")
+        expect(run(page, "CREATE USER zoe")).to_contain_text("NOT_ALLOWED")
         expect(run(page, f"SUSPEND JOB '{hidden}'")).to_contain_text("There is no job")
         page.get_by_role("link", name="ann").click()
         expect(page.get_by_role("heading", name="ann", level=1)).to_be_visible()

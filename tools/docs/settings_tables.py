@@ -87,6 +87,8 @@ def _default(value: object) -> str:
             return f"`{value:g}`"
         case () | None:
             return "none"
+        case tuple():
+            return f"`{', '.join(value)}`"
     return f"`{value}`"
 
 

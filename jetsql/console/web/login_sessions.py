@@ -202,6 +202,7 @@ class LoginSessions:
             login.noted = login.last_used
             times = {"opened": login.opened + elapsed, "last_used": login.last_used + elapsed}
             who = {"user": login.user, "account": login.account, "token": login.identity.token}
+            who |= {"issuer": login.identity.issuer, "expires": login.identity.expires}
             values = {"key": login.key, "csrf": login.csrf, "id": login.id, "address": login.address}
             notes.append({**values, **who, **times})
         return notes
@@ -224,7 +225,7 @@ class LoginSessions:
                     opened=opened,
                     last_used=used,
                     user=note.get("user"),
-                    identity=Identity(str(note.get("account", OWNER)), str(note.get("token", ""))),
+                    identity=_identity(note),
                     address=str(note.get("address", "")),
                     id=str(note.get("id") or secrets.token_hex(8)),
                     csrf=str(note["csrf"]),
@@ -241,6 +242,17 @@ class LoginSessions:
     def _remove_ended(self, now: float) -> None:
         for key in [key for key, login in self._logins.items() if self._has_ended(login, now)]:
             del self._logins[key]
+
+
+def _identity(note: dict[str, Any]) -> Identity:
+    """Return the user of a session in the file, also of an earlier release. Raises ValueError, TypeError."""
+    expires = note.get("expires")
+    return Identity(
+        user=str(note.get("account", OWNER)),
+        token=str(note.get("token", "")),
+        issuer=str(note.get("issuer", "")),
+        expires=None if expires is None else float(expires),
+    )
 
 
 def _hash(value: str) -> str:

@@ -128,6 +128,21 @@ def revoke_role(state: AccessState, role: Name, of: Name, now: float) -> AccessS
     return _with_admin(after, now, f"revoke the role {role.text} from {state.shown_name(member)}", of.place)
 
 
+def set_roles(state: AccessState, name: str, roles: frozenset[str], now: float) -> AccessState:
+    """Set the direct roles of a user, who is created with the first one. roles: the keys.
+
+    Raises StatementError LAST_ADMIN.
+    """
+    key = name_key(name)
+    if state.user(key) is None and not roles:
+        return state
+    users = state.users if state.user(key) is not None else (*state.users, User(name, now))
+    kept = tuple(each for each in state.members if each.member != key or each.role in roles)
+    added = (RoleMember(role, key) for role in sorted(roles))
+    after = replace(state, users=users, members=tuple(dict.fromkeys((*kept, *added))))
+    return _with_admin(after, now, f"revoke a role from {name}", None)
+
+
 def find_grantee(state: AccessState, name: Name) -> str:
     """Return the key of the user or role that gets or loses a right. Raises StatementError OBJECT_NOT_FOUND."""
     key = name_key(name.text)

@@ -24,6 +24,8 @@ class Identity:
 
     user: str
     token: str = ""  # the id of the user's token; empty for the token of the home
+    issuer: str = ""  # who has vouched for the user, see `IssuerTokens`; empty for a token of JetSQL
+    expires: float | None = None  # seconds since the epoch, of a JWT
 
 
 BY_HOME_TOKEN: Final = Identity(OWNER)
@@ -54,22 +56,54 @@ class TokenUsers(Protocol):
         """Note that a token was used."""
 
 
+class IssuerTokens(Protocol):
+    """The JWTs of an issuer outside of JetSQL: an `IssuerUsers`."""
+
+    def needs_check(self, text: str) -> bool:
+        """Return whether a text may be a JWT that `check` has not seen."""
+
+    def check(self, text: str) -> None:
+        """Check a JWT, which may wait for the issuer. `identity_of` returns its user from then on."""
+
+    def identity_of(self, text: str) -> Identity | None:
+        """Return the user of a JWT that `check` has accepted, and that is still valid; None for any other text."""
+
+    def admits(self, identity: Identity) -> bool:
+        """Return whether a login of this issuer is still valid."""
+
+
 class Logins:
     """The check of tokens.
 
-    token: the engine's own, of the built-in user. users: None if there are none but the built-in one.
+    token: the engine's own, of the built-in user. users: None if there are none but the built-in one. issuer: None
+    without JWTs.
     """
 
-    def __init__(self, token: str, users: TokenUsers | None) -> None:
+    def __init__(self, token: str, users: TokenUsers | None, issuer: IssuerTokens | None = None) -> None:
         self._token = token.encode()
         self._users = users
+        self._issuer = issuer
         self._failed = FailedLogins()
 
+    def needs_check(self, text: str) -> bool:
+        """Return whether `check` has to be called before `identity_of`."""
+        return self._issuer is not None and self._issuer.needs_check(text)
+
+    def check(self, text: str) -> None:
+        """Check a token of an issuer outside of JetSQL, which may wait for the issuer."""
+        if self._issuer is not None:
+            self._issuer.check(text)
+
     def identity_of(self, text: str) -> Identity | None:
-        """Return the user with a token; None for a text that is no valid token, whatever the reason."""
+        """Return the user with a token; None for a text that is no valid token, whatever the reason.
+
+        A token that `needs_check` counts as one that is not valid.
+        """
         users = self._users
         if hmac.compare_digest(text.encode(errors="replace"), self._token):
             return None if users is not None and users.is_token_disabled else BY_HOME_TOKEN
+        if self._issuer is not None and (identity := self._issuer.identity_of(text)) is not None:
+            return identity
         return None if users is None else users.identity_of(text)
 
     def user_of(self, text: str) -> str | None:
@@ -78,7 +112,9 @@ class Logins:
         return None if identity is None else identity.user
 
     def admits(self, identity: Identity) -> bool:
-        """Return whether a login is still valid, see `TokenUsers`."""
+        """Return whether a login is still valid, see `TokenUsers` and `IssuerTokens`."""
+        if identity.issuer:
+            return self._issuer is not None and self._issuer.admits(identity)
         return identity.user == OWNER if self._users is None else self._users.admits(identity)
 
     def named_user_of(self, name: str, text: str) -> str | None:
@@ -91,6 +127,7 @@ class Logins:
 
     def log_in(self, name: str, token: str, address: str) -> dict[str, Any]:
         """Check the name and the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
+        self.check(token)
         user = self.named_user_of(name, token)
         if user is None:
             return REFUSED | {"delay": self.failure_delay(address)}

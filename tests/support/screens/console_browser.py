@@ -16,7 +16,10 @@ from urllib.parse import urlencode, urlsplit
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.embedded.engine_instance import EngineInstance
+from jetsql.identity.oidc_logins import OidcLogins
 from jetsql.jobs.model.body_analysis import Operator
+from jetsql.server.app import HttpServer
+from jetsql.server.auth import TokenAuth
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
 from tests.support.engines.managed_engine import Managed
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
@@ -39,12 +42,17 @@ def joining_engine(home: Path, schema: str) -> Managed:
 
 @contextmanager
 def run_console(
-    engine: Managed | EngineInstance, logins: LoginSessions | None = None, **limits: Any
+    engine: Managed | EngineInstance,
+    logins: LoginSessions | None = None,
+    provider: OidcLogins | None = None,
+    **limits: Any,
 ) -> Iterator[RunningServer]:
-    """Serve an engine with its console."""
-    with run_server(
-        engine, console=lambda server, access: WebConsole(engine, server, access, logins), **limits
-    ) as server:
+    """Serve an engine with its console. provider: of OpenID Connect. limits: further arguments of `run_server`"""
+
+    def console(server: HttpServer, access: TokenAuth) -> WebConsole:
+        return WebConsole(engine, server, access, logins, provider)
+
+    with run_server(engine, console=console, **limits) as server:
         yield server
 
 

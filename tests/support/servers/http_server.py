@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import uvicorn
 
+from jetsql.jobs.access.logins import IssuerTokens
 from jetsql.server.app import HttpServer, ServedEngine
 from jetsql.server.auth import TokenAuth
 from jetsql.server.login_limits import http_config
@@ -38,10 +39,14 @@ def run_server(
     console: Callable[[HttpServer, TokenAuth], object] = lambda http_server, access: None,
     port: int = 0,
     certificate: ServerCertificate | None = None,
+    issuer: IssuerTokens | None = None,
 ) -> Iterator[RunningServer]:
-    """Serve an engine. console: mounts a console on the server. port: 0 for a free one. certificate: for HTTPS."""
+    """Serve an engine. console: mounts a console on the server. port: 0 for a free one. certificate: for HTTPS.
+
+    issuer: whose JWTs are accepted.
+    """
     stop_requested = threading.Event()
-    access = TokenAuth(TOKEN, accounts=getattr(engine, "accounts", None))
+    access = TokenAuth(TOKEN, accounts=getattr(engine, "accounts", None), issuer=issuer)
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
     console(http_server, access)
     server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most, certificate))
