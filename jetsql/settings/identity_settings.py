@@ -16,7 +16,7 @@ _CLAIM: Final = re.compile(r"[^\s.]+(?:\.[^\s.]+)*")
 
 
 def is_safe_url(text: str) -> bool:
-    """Return whether nobody on the network can change the answer of a URL: it has HTTPS, or is on this machine."""
+    """Return whether others on the network cannot change the answer of a URL: it has HTTPS, or is on this machine."""
     try:
         parts = urlsplit(text)
         host = parts.hostname or ""

@@ -184,7 +184,7 @@ def _cookies(server: RunningServer) -> dict[str, str]:
 # --- attacks ---------------------------------------------------------------------------------------------------------
 
 
-def test_code_of_another_browser_logs_nobody_in(site: Site) -> None:
+def test_code_of_another_browser_opens_no_session(site: Site) -> None:
     """Login CSRF: an attacker ends the own login in the browser of a victim, who then works as the attacker."""
     attacker, victim = Browser(site.server.url), Browser(site.server.url)
     url = site.start(attacker)
@@ -254,7 +254,7 @@ def test_other_answers_are_refused(site: Site, changes: dict[str, str]) -> None:
         {"iss": "https://evil.example"},
         {"exp": 1},
         {"sub": "owner"},
-        {"sub": "nobody"},
+        {"sub": "stranger"},
     ],
     ids=str,
 )
@@ -289,7 +289,7 @@ def test_reasons_are_not_shown_to_strangers(site: Site) -> None:
     pages = {
         re.sub(r"\?next=[^\"]*", "", page.text)
         for page in (
-            site.log_in(Browser(site.server.url), "nobody"),
+            site.log_in(Browser(site.server.url), "stranger"),
             site.log_in(Browser(site.server.url), aud="another"),
             Browser(site.server.url).get("/console/oidc/callback?error=x&error_description=<script>"),
         )
@@ -336,7 +336,7 @@ def test_jwt_is_a_token_at_http(site: Site) -> None:
 
 
 def test_refusals_of_jwts_are_those_of_other_tokens(site: Site) -> None:
-    tokens = ["x", site.issuer.token(aud="x"), site.issuer.token("nobody"), site.issuer.token(exp=1), "eyJ.a.b"]
+    tokens = ["x", site.issuer.token(aud="x"), site.issuer.token("stranger"), site.issuer.token(exp=1), "eyJ.a.b"]
     answers = {(page.status, page.text) for page in (ask(site, token) for token in tokens)}
     assert len(answers) == 1 and answers.pop()[0] == 401
 
