@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.parse import urlencode
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.request import BaseHandler, HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Request, build_opener
 
 from jetsql.settings.identity_settings import is_safe_url
 
@@ -42,7 +42,10 @@ def read_document(
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         body = None if form is None else urlencode(form).encode()
         request = Request(url, body, {"Accept": "application/json", **(headers or {})})
-        with build_opener(_NoRedirects(), HTTPSHandler(context=context)).open(request, timeout=_SECONDS) as response:
+        handlers: list[BaseHandler] = [_NoRedirects(), HTTPSHandler(context=context)]
+        if request.type == "http":
+            handlers.append(ProxyHandler({}))  # what is on this machine is not asked of a proxy
+        with build_opener(*handlers).open(request, timeout=_SECONDS) as response:
             content = response.read(_BYTES_MOST + 1)
     except HTTPError as error:
         with error:

@@ -1,10 +1,11 @@
 """The users of JetSQL that an issuer vouches for: by a JWT, or by a login with OpenID Connect.
 
 Users and their rights stay in JetSQL, as in Kafka, where an issuer only names the principal: jobs run with the rights
-of their owner also when the owner is not logged in, so rights cannot come with a token. Without `jwt_roles_claim`, a user must
-exist. With it, the issuer manages who is in which role, as in Grafana: a login sets the roles of the user to those of
-the claim that exist in JetSQL, and creates a user who has one. A role that the claim does not name any more is revoked,
-with the effects of REVOKE on running jobs. Rights that were granted to a user directly stay.
+of their owner also while no client of the owner is there, so rights cannot come with a token. Without
+`jwt_roles_claim`, a user must exist. With it, the issuer manages who is in which role, as in Grafana: a login sets the
+roles of the user to those of the claim that exist in JetSQL, and creates a user who has one. A role that the claim does
+not name any more is revoked, with the effects of REVOKE on running jobs. Rights that were granted to a user directly
+stay.
 """
 
 from __future__ import annotations

@@ -89,6 +89,7 @@ class IdentitySettings:
         _parse_keys,
         "Where the keys of the issuer are, as a JWKS: a file, or a URL with https. By default, the provider's own"
         " description says it.",
+        is_path=True,
     )
     jwt_user_claim: str = setting(
         "sub", _parse_claim, "The claim of a token with the name of the user, such as `preferred_username`."

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from http.client import HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,10 +17,12 @@ import pytest
 
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.jobs.access.logins import Identity
+from jetsql.server.server_certificate import ServerCertificate
 from tests.console.test_console_strangers import HOSTILE, problems
 from tests.support.engines.in_memory_runtime import source
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.console_browser import Browser, Page, events, logged_in, run_console
+from tests.support.servers.certificates import Authority, Files
 from tests.support.servers.http_server import TOKEN, RunningServer
 
 CANARY = "canary"
@@ -443,6 +447,22 @@ def test_a_link_ends_with_the_token_it_was_made_with(site: Site) -> None:
     code = path.partition("code=")[2]
     page = Browser(site.server.url).post("/console/enter", {"code": code})
     assert (page.status, "set-cookie" in page.headers) == (401, False)
+
+
+def test_cookies_are_secure_with_tls(site: Site, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    files = authority.issue(Files(tmp_path / "cert.pem", tmp_path / "key.pem"))
+    certificate = ServerCertificate(files.certificate, files.key)
+    with run_console(site.engine, certificate=certificate) as server:
+        address = urlsplit(server.url)
+        context = ssl.create_default_context(cafile=str(authority.file))
+        with closing(HTTPSConnection("localhost", address.port, timeout=30, context=context)) as connection:
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            connection.request("POST", "/console/login", f"token={site.tokens['ops']}", form)
+            response = connection.getresponse()
+            parts = {part.strip().lower() for part in response.headers["set-cookie"].split(";")[1:]}
+            assert parts == {"httponly", "path=/console", "samesite=strict", "secure"}
+            assert "strict-transport-security" in response.headers
 
 
 def test_a_planted_cookie_of_another_user_is_replaced(site: Site) -> None:

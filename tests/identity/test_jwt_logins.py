@@ -373,6 +373,14 @@ def test_redirects_and_other_issuers_are_not_followed(issuer: JwtIssuer, checked
         assert user_of(checked, issuer.token()) is None, document
 
 
+def test_issuer_on_this_machine_is_asked_without_a_proxy(
+    issuer: JwtIssuer, checked: IssuerUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert user_of(checked, issuer.token()) == "ann"
+
+
 # --- roles -----------------------------------------------------------------------------------------------------------
 
 
