@@ -31,7 +31,7 @@ from jetsql.server.auth import TokenAuth
 
 LOG_LINES: Final = 300
 _FACTS_FOR_ALL: Final = ("version", "spark")
-"""The facts that are not only for admins: the others tell about the machine and its systems."""
+"""The facts that are not only for admins: the others describe the machine and its systems."""
 _LOG_BYTES: Final = 4 * 1024 * 1024
 """The part of the log that is searched, at its end."""
 

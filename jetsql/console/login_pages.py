@@ -46,7 +46,7 @@ class LoginPages:
         self._logins = logins
         self._cookie = f"jetsql_console_{access.name}"
         self.has_oidc = False
-        """Whether users can log in with OpenID Connect."""
+        """The login page offers a login with OpenID Connect."""
         access.on_change(self._end_invalid)
 
     def routes(self) -> list[Route]:

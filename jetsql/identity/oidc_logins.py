@@ -26,7 +26,7 @@ from jetsql.settings.identity_settings import IdentitySettings, is_safe_url
 
 _LOG: Final = logging.getLogger(__name__)
 LOGIN_SECONDS: Final = 600.0
-"""How long a login at the provider may take."""
+"""The limit of the time that a login spends at the provider."""
 _PENDING_MOST: Final = 1000
 _DESCRIPTION_SECONDS: Final = 600.0
 

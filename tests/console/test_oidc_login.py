@@ -28,9 +28,9 @@ from jetsql.server.server_certificate import ServerCertificate
 from jetsql.settings.engine_settings import EndpointSettings
 from jetsql.settings.identity_settings import IdentitySettings
 from tests.support.engines.managed_engine import Managed
-from tests.support.screens.console_browser import Browser, Page, run_console
+from tests.support.screens.console_browser import Browser, Page, events, run_console
 from tests.support.servers.certificates import Authority, Files
-from tests.support.servers.http_server import TOKEN, RunningServer
+from tests.support.servers.http_server import RunningServer
 from tests.support.servers.jwt_issuer import JwtIssuer, further_key, query_of, running_issuer
 
 CLIENT = "jetsql-console"
@@ -342,7 +342,7 @@ def test_refusals_of_jwts_are_those_of_other_tokens(site: Site) -> None:
 
 
 def test_long_response_to_a_first_request_is_not_cut(site: Site) -> None:
-    """The deadline of connections without a token ends when the token was checked, not when the head has arrived."""
+    """End the deadline of connections without a token when the token was checked, also after the head has arrived."""
     users, _ = opened(site.engine, site.issuer.settings())
     users.check(site.issuer.token(x=1))  # loads the keys
     with run_console(site.engine, issuer=users, settings=EndpointSettings(login_seconds=2.0)) as server:
@@ -359,16 +359,22 @@ def test_long_response_to_a_first_request_is_not_cut(site: Site) -> None:
 
 
 def test_jwt_opens_the_console_until_it_ends(site: Site) -> None:
-    browser = Browser(site.server.url)
-    assert browser.log_in(site.issuer.token(exp=int(time.time()) + 100)).status == 303
-    assert browser.get().status == 200
-    later = time.time() + 200
-    site.engine.manager.clock = lambda: later
-    assert browser.log_in(TOKEN).status == 303
+    now = [time.time()]
+    accounts = site.engine.accounts
+    users = IssuerUsers(site.issuer.settings(), accounts, accounts.change, lambda: now[0])
+    with run_console(site.engine, issuer=users) as server:
+        browser = Browser(server.url)
+        token = site.issuer.token(exp=int(now[0]) + 100)
+        assert browser.log_in(token).status == 303 and browser.get().status == 200
+        with events(server, browser, "/console/events/alive") as messages:
+            assert next(messages)[0] == "ping"
+            now[0] += 131  # with the leeway
+            assert [name for name, _ in messages if name != "ping"] == ["logout"]
+        assert browser.get().status == 303 and browser.log_in(token).status == 401
 
 
 def test_client_sends_a_jwt_only_with_tls(site: Site) -> None:
-    """An engine cannot prove that it knows a JWT, so its certificate has to be checked."""
+    """Refuse others: an engine cannot prove that it knows a JWT, so its certificate has to be checked."""
     with closing(EngineClient(site.server.url, site.issuer.token())) as client, pytest.raises(EngineError) as caught:
         list(client.run("SHOW JOBS").rows)
     assert caught.value.condition == "JETSQL.NOT_AUTHORIZED" and "TLS" in caught.value.message
