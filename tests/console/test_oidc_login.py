@@ -110,7 +110,7 @@ def test_user_logs_in_at_the_provider(site: Site) -> None:
     page = site.come_back(browser, url, code)
     assert page.status == 200 and 'content="0; url=/console/sql"' in page.text
     assert [name for name in browser.cookies if "oidc" in name] == []
-    cookie = page.headers.get_all("set-cookie")[0].lower()
+    cookie = (page.headers.get_all("set-cookie") or [""])[0].lower()
     assert "samesite=strict" in cookie and "httponly" in cookie
     assert 'title="Your rights' in browser.get().text and ">ann<" in browser.get().text
     browser.act("/console/run", {"title": "Suspend", "statement": "SUSPEND JOB j"})

@@ -201,7 +201,7 @@ class LoginSessions:
         for login in self._logins.values():
             login.noted = login.last_used
             times = {"opened": login.opened + elapsed, "last_used": login.last_used + elapsed}
-            who = {"user": login.user, "account": login.account, "token": login.identity.token}
+            who: dict[str, Any] = {"user": login.user, "account": login.account, "token": login.identity.token}
             who |= {"issuer": login.identity.issuer, "expires": login.identity.expires}
             values = {"key": login.key, "csrf": login.csrf, "id": login.id, "address": login.address}
             notes.append({**values, **who, **times})
