@@ -96,6 +96,16 @@ def test_missing_file_is_accepted(tmp_path: Path) -> None:
         assert load(environ={}).master == "local[*]"
 
 
+def test_identity_provider(environ: dict[str, str], tmp_path: Path) -> None:
+    write(environ, "jwt_issuer = 'https://a.example/'\njwt_audience = ['x', 'y']\njwt_keys = 'keys.json'\n")
+    identity = load(environ={**environ, "JETSQL_OIDC_SCOPES": "openid, email"}).identity
+    assert (identity.jwt_issuer, identity.jwt_audience) == ("https://a.example/", ("x", "y"))
+    assert (identity.jwt_keys, identity.oidc_scopes) == (str(tmp_path / "keys.json"), ("openid", "email"))
+    write(environ, "jwt_issuer = 'http://[::1]:8080'\njwt_keys = 'https://a.example/keys'\njwt_audience = 'x'\n")
+    identity = load(environ=environ).identity
+    assert (identity.jwt_keys, identity.jwt_audience) == ("https://a.example/keys", ("x",))
+
+
 def refusal(environ: dict[str, str], **flags: object) -> str:
     with raises(EngineError) as caught:
         load(environ=environ, **flags)  # type: ignore[arg-type]
@@ -130,6 +140,14 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("spark = 3", "full names"),
         ("spark.'a b' = 3", "not a Spark setting"),
         ("= 3", "is not valid TOML"),
+        ("jwt_issuer = 'http://issuer.example'", "a URL with https, or with http of this machine"),
+        ("jwt_issuer = 'https://user@issuer.example'", "a URL with https, or with http of this machine"),
+        ("jwt_issuer = 'ftp://127.0.0.1'", "a URL with https, or with http of this machine"),
+        ("jwt_keys = 'http://192.0.2.1/keys'", "a URL with https, or with http of this machine"),
+        ("jwt_audience = []", "one or several texts"),
+        ("jwt_user_claim = 'a..b'", "the name of a claim"),
+        ("oidc_client_id = 'a b'", "a text without blanks"),
+        ("oidc_client_secret = 'a secret'", "a reference to a secret"),
     ],
 )
 def test_error_in_the_file_names_it(environ: dict[str, str], text: str, part: str) -> None:
