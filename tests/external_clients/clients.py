@@ -131,7 +131,7 @@ CLIENTS: Final = (
     Client("dbt", "jetsql_dbt.py", _DBT, seconds=600.0),
     Client("dbt-role", "dbt_role.py", _DBT, place="dbt", seconds=600.0, needs_users=True),
     Client("jdbc-users", "JdbcUsers.java", needs_users=True),
-    Client("notebook-users", "notebook_users.py", (".[sqlalchemy]", "ipython", "pandas"), needs_users=True),
+    Client("notebook-users", "notebook_users.py", (".[sqlalchemy,pandas]", "ipython"), needs_users=True),
     Client("shell-login", "shell_login.py", (".[sqlalchemy]", "pexpect"), place="without-engine", needs_users=True),
     Client("sqlglot-oldest", "sqlglot_dialect.py", (".", "sqlglot==28.10.*")),
     Client("sqlglot-compiled", "sqlglot_dialect.py", (".", "sqlglot[c]")),

@@ -116,6 +116,13 @@ def test_lists_show_what_the_user_sees(ann: Restricted) -> None:
     assert {row[0] for row in ann.run("SHOW SCHEMAS")} == {"jetsql", "own", "s"}
 
 
+def test_extended_list_shows_neither_files_nor_bodies(ann: Restricted) -> None:
+    shown = {row[1]: row[3] for row in ann.run("SHOW TABLE EXTENDED IN s LIKE '*'")}
+    assert set(shown) == {row[1] for row in ann.run("SHOW TABLES IN s")}
+    assert "Type: VIEW" in shown["names"] and " |-- " in shown["names"] and "Provider: parquet" in shown["orders"]
+    assert not [word for word in ("Location", "View", "SELECT", "file:") for text in shown.values() if word in text]
+
+
 def test_view_has_the_rights_of_its_owner(ann: Restricted) -> None:
     assert ann.run("SELECT * FROM s.names") == [(1, "ann")]
     with pytest.raises(PySparkException, match=r"The owner of the view spark_catalog\.s\.broken has no right"):

@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TreeSet;
 
 /**
  * Hive's JDBC driver with TLS, as a user with rights on two tables.
@@ -28,7 +29,7 @@ public class JdbcUsers {
     Statement statement = connection.createStatement();
     say("connect", same("[reader]", column(statement.executeQuery("SELECT current_user()"), 1)));
     say("read", same("[Ada, Grace]", column(statement.executeQuery("SELECT customer FROM shop.orders ORDER BY id"), 1)));
-    say("tables", same("[customers, orders]", column(connection.getMetaData().getTables(null, "shop", "%", null), 3)));
+    say("tables", same("[customers, orders]", sorted(connection.getMetaData().getTables(null, "shop", "%", null))));
     say("columns", same("[]", column(connection.getMetaData().getColumns(null, "shop", "payroll", "%"), 4)));
     say("hidden table", refusal(statement, "SELECT * FROM shop.payroll", "TABLE_OR_VIEW_NOT_FOUND"));
     say("hidden job", refusal(statement, "SUSPEND JOB copying", "JETSQL.JOB_NOT_FOUND"));
@@ -73,6 +74,13 @@ public class JdbcUsers {
     while (rows.next()) values.add(rows.getString(column));
     rows.close();
     return values.toString();
+  }
+
+  private static String sorted(ResultSet tables) throws SQLException {
+    TreeSet<String> names = new TreeSet<>();
+    while (tables.next()) names.add(tables.getString(3));
+    tables.close();
+    return names.toString();
   }
 
   private static String same(String expected, String found) {

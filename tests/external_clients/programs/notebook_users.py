@@ -8,6 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from story import run_step
 
 import jetsql
+from jetsql.client import dbapi
 
 URL = os.environ["JETSQL_TEST_URL"]
 os.environ["JETSQL_TOKEN"] = os.environ["JETSQL_TEST_READER"]
@@ -45,7 +46,7 @@ def hidden_table():
         for table in ("payroll", "missing"):
             try:
                 cursor.execute(f"SELECT * FROM shop.{table}")
-            except jetsql.Error as caught:
+            except dbapi.Error as caught:
                 assert "TABLE_OR_VIEW_NOT_FOUND" in str(caught), caught
             else:
                 raise AssertionError("no error")

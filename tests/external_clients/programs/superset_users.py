@@ -8,9 +8,9 @@ from superset_app import add_database, add_dataset, app, count_rows, create_meta
 place = os.environ["JETSQL_TEST_URL"].removeprefix("https://")
 
 
-def address(user):
+def address(user, schema):
     token = os.environ[f"JETSQL_TEST_{user.upper()}"]
-    return f"jetsql://{user}:{token}@{place}/shop?tls=true&ca_file={os.environ['JETSQL_CA_FILE']}"
+    return f"jetsql://{user}:{token}@{place}/{schema}?tls=true&ca_file={os.environ['JETSQL_CA_FILE']}"
 
 
 def refused(database, text, *words):
@@ -24,8 +24,8 @@ def refused(database, text, *words):
 
 
 def tables():
-    assert {each.table for each in reading.get_all_table_names_in_schema(None, "shop")} == {"orders", "customers"}
-    assert operating.get_all_table_names_in_schema(None, "shop") == set()
+    assert {each[0] for each in reading.get_all_table_names_in_schema(None, "shop")} == {"orders", "customers"}
+    assert "shop" not in operating.get_all_schema_names(catalog=None), "nothing of it is visible"
     return ""
 
 
@@ -65,7 +65,7 @@ def no_more():
 
 with app.test_request_context():
     create_metadata()
-    reading = add_database("reading", address("reader"))
-    operating = add_database("operating", address("operator"))
+    reading = add_database("reading", address("reader", "shop"))
+    operating = add_database("operating", address("operator", "default"))
     for step in (tables, charts, hidden_table, jobs, operate, no_more):
         run_step(step.__name__, step)

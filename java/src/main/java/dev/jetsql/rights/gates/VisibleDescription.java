@@ -9,9 +9,11 @@ import java.util.Set;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.command.RunnableCommand;
+import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -24,6 +26,8 @@ public final class VisibleDescription extends LeafCommand {
 
   /** The row after the columns, and after those of partitions. */
   private static final String FACTS = "# Detailed Table Information";
+
+  private static final String COLUMNS = "Schema";
 
   private static final Set<String> VISIBLE_FACTS =
       Set.of(
@@ -85,6 +89,22 @@ public final class VisibleDescription extends LeafCommand {
   public Seq<Row> run(SparkSession session) {
     var rows = CollectionConverters.asJava(describe.run(session));
     return Sequences.of(isJson ? rows.stream().map(VisibleDescription::json).toList() : text(rows));
+  }
+
+  /**
+   * Returns the columns of a table or view and its visible facts, as SHOW TABLE EXTENDED has them.
+   */
+  static String of(org.apache.spark.sql.classic.SparkSession session, String schema, String name) {
+    var table =
+        session
+            .sessionState()
+            .catalog()
+            .getTempViewOrPermanentTableMetadata(new TableIdentifier(name, Option.apply(schema)));
+    var visible = new StringBuilder();
+    for (var fact : CollectionConverters.asJava(table.toLinkedHashMap()).entrySet())
+      if (fact.getKey().equals(COLUMNS) || VISIBLE_FACTS.contains(fact.getKey()))
+        visible.append(fact.getKey()).append(": ").append(fact.getValue()).append('\n');
+    return visible.toString();
   }
 
   private static Row json(Row row) {

@@ -10,11 +10,13 @@ import dev.jetsql.rights.Rights;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTables;
+import org.apache.spark.sql.catalyst.plans.logical.ShowTablesExtended;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.DescribeRelationJsonCommand;
 import org.apache.spark.sql.execution.command.DescribeTableCommand;
@@ -53,7 +55,12 @@ public final class VisibleRows extends LeafCommand {
       return owns(rights, user, RelationNames.named(describe.child()))
           ? plan
           : new VisibleDescription(describe, true);
-    if (plan instanceof ShowTables show) return only(session, rights, user, command(show));
+    if (plan instanceof ShowTables show)
+      return only(session, rights, user, command(show, show.namespace(), show.pattern(), false));
+    if (plan instanceof ShowTablesExtended show) {
+      var pattern = Option.apply(show.pattern());
+      return only(session, rights, user, command(show, show.namespace(), pattern, true));
+    }
     return plan instanceof ShowTablesCommand
             || plan instanceof ShowViewsCommand
             || plan instanceof ShowNamespacesCommand
@@ -68,15 +75,16 @@ public final class VisibleRows extends LeafCommand {
   }
 
   /** Returns the command for the tables of a schema in Spark's catalogue. */
-  private static ShowTablesCommand command(ShowTables show) {
-    if (show.namespace() instanceof ResolvedNamespace named
+  private static ShowTablesCommand command(
+      LogicalPlan show, LogicalPlan namespace, Option<String> pattern, boolean isExtended) {
+    if (namespace instanceof ResolvedNamespace named
         && named.catalog().name().equals(Tables.CATALOG)
         && named.namespace().size() == 1)
       return new ShowTablesCommand(
           Option.apply(named.namespace().head()),
-          show.pattern(),
+          pattern,
           show.output(),
-          false,
+          isExtended,
           Option.empty());
     throw Refusals.onlyAdmin(
         show.origin(), "SHOW TABLES of another catalogue", "it lists all of them");
@@ -91,8 +99,24 @@ public final class VisibleRows extends LeafCommand {
   public Seq<Row> run(org.apache.spark.sql.SparkSession session) {
     var visible = new ArrayList<Row>();
     for (var row : CollectionConverters.asJava(list.run(session)))
-      if (isVisible((SparkSession) session, row)) visible.add(row);
+      if (isVisible((SparkSession) session, row)) visible.add(visible((SparkSession) session, row));
     return Sequences.of(visible);
+  }
+
+  /**
+   * Returns a row, of SHOW TABLE EXTENDED without the facts that only the owner of a table sees.
+   */
+  private Row visible(SparkSession session, Row row) {
+    if (!(list instanceof ShowTablesCommand show) || !show.isExtended() || row.getBoolean(2))
+      return row;
+    var name = List.of(Tables.CATALOG, row.getString(0), row.getString(1));
+    return owns(rights, user, name)
+        ? row
+        : RowFactory.create(
+            row.getString(0),
+            row.getString(1),
+            false,
+            VisibleDescription.of(session, row.getString(0), row.getString(1)));
   }
 
   /**
