@@ -20,6 +20,7 @@ from jetsql.embedded.open_engine import Service
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.storage import storage_of
+from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.lifecycle.runtime import CheckpointImage
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
@@ -33,6 +34,7 @@ from jetsql.resultset import Column
 from jetsql.server.prometheus import PrometheusResponse, prometheus_response
 from jetsql.server.statement_result import StatementResult, from_table
 from jetsql.settings.engine_settings import EndpointSettings, Settings
+from jetsql.settings.identity_settings import IdentitySettings
 from jetsql.version import VERSION
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, Session
 
@@ -92,6 +94,7 @@ class Managed:
         jobs: JobSettings | None = None,
         runtime: InMemoryRuntime | None = None,
         has_lock: bool = True,
+        identity: IdentitySettings = IdentitySettings(),  # noqa: B008  # it is frozen
     ) -> None:
         self.home = make_home(home)
         self.runtime = runtime or InMemoryRuntime()
@@ -100,6 +103,7 @@ class Managed:
         self.manager = Manager(self.store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0))
         self.queries = JobQueries(self.manager)
         self.accounts = self.manager.access
+        self.issuer_users = open_issuer(identity, self.accounts, self.accounts.change, self.manager.clock)
         self.manager.start()
         self.dead = threading.Event()
         self.is_closing = False
@@ -167,7 +171,7 @@ class Managed:
 
 def open_managed(settings: Settings, service: Service | None = None) -> Managed:
     """Open an engine instead of `open_engine.open_service`."""
-    engine = Managed(settings.home, jobs=settings.jobs, has_lock=service is None)
+    engine = Managed(settings.home, jobs=settings.jobs, has_lock=service is None, identity=settings.identity)
     if service is not None:
         try:
             service.check_store(engine.store)
