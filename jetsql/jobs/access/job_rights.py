@@ -34,6 +34,15 @@ def lost_rights(owner: str) -> StatementError:
     )
 
 
+def unchecked_rights(owner: str) -> StatementError:
+    """Return the error for a job whose body cannot be analysed to check the rights of its owner. It names no object."""
+    return StatementError(
+        "NOT_ALLOWED",
+        f"The rights of the job's owner, {owner}, cannot be checked now: its statement cannot be analysed.",
+        hint="The owner and admins see the reason with RESUME JOB, which also starts the job when the check succeeds.",
+    )
+
+
 def weakened_owners(before: AccessState, after: AccessState) -> frozenset[str] | None:
     """Return the users who may do less after a change; None if the jobs of all users can be concerned.
 

@@ -79,6 +79,11 @@ class AccessRegistry(TokenAccounts):
 
         Raises the errors of the change, and those of the store.
         """
+        before, after = self._apply(change)
+        return AccessChange(after, self._enforce(before, after))
+
+    def _apply(self, change: Callable[[AccessState], AccessState]) -> tuple[AccessState, AccessState]:
+        """Apply a change, store and publish it. Returns the states before and after it."""
         with self._changes:
             before = self._state
             after = self._save(change)
@@ -87,7 +92,7 @@ class AccessRegistry(TokenAccounts):
         if after != before:
             for listener in self._listeners:
                 listener()
-        return AccessChange(after, self._enforce(before, after))
+        return before, after
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call a function after each change, on its thread; before that, the change holds for each check."""
@@ -124,8 +129,9 @@ class AccessRegistry(TokenAccounts):
         self._note(lambda state: access_changes.drop_object(state, thing))
 
     def _note(self, change: Callable[[AccessState], AccessState]) -> None:
+        """Apply a change that follows from one of an object. Jobs are not checked: what they use cannot be dropped."""
         if self._state != _EMPTY:
-            self.change(change)
+            self._apply(change)
 
     def _save(self, change: Callable[[AccessState], AccessState]) -> AccessState:
         before = self._state

@@ -93,15 +93,15 @@ def test_unknown_user_owns_nothing_of_the_engine(team: Users) -> None:
     assert (_job(team, "n").owner, team.jobs.runtime.checked_as[-1]) == ("stranger", "stranger")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "REVOKE SELECT ON TABLE s.t FROM readers",
-        "REVOKE readers FROM ann",
-        "DROP ROLE readers",
-        "ALTER USER ann DISABLE",
-    ],
-)
+_WEAKENING = [
+    "REVOKE SELECT ON TABLE s.t FROM readers",
+    "REVOKE readers FROM ann",
+    "DROP ROLE readers",
+    "ALTER USER ann DISABLE",
+]
+
+
+@pytest.mark.parametrize("text", _WEAKENING)
 def test_lost_right_suspends_the_jobs_of_its_holder(team: Users, text: str) -> None:
     _refuse(team)
     assert "1 job was suspended, because the owner lacks a right now." in team.message(text)
@@ -112,6 +112,31 @@ def test_lost_right_suspends_the_jobs_of_its_holder(team: Users, text: str) -> N
     assert team.jobs.runtime.calls[-1].startswith("stop")
     last, event = team.run("SHOW JOB HISTORY j")[-1], team.run("SHOW JOB HISTORY j")[-2]
     assert (last["event"], event["event"], event["by"]) == ("suspended", "rights lost", "owner")
+
+
+@pytest.mark.parametrize("text", _WEAKENING)
+def test_job_that_cannot_be_checked_is_suspended(team: Users, text: str) -> None:
+    team.jobs.runtime.check_error = OSError("no broker at hidden-broker:9092")
+    message = team.message(text)
+    assert "1 job was suspended, because the rights of the owner cannot be checked now." in message
+    job = _job(team)
+    assert job.status is Status.SUSPENDED and job.cause is not None
+    assert (job.cause.condition, job.cause.retryable) == ("JETSQL.NOT_ALLOWED", True)
+    assert _job(team, "other").status is Status.RUNNING
+    shown = [_shown(team, user) for user in ("bob", "mo", "boss")]
+    assert "cannot be checked now" in shown[0] and "hidden-broker" not in str(shown)
+    assert "cannot be checked now" in team.refusal("RESUME JOB j", "bob").message
+    with pytest.raises(OSError, match="hidden-broker"):
+        team.run("RESUME JOB j", "boss")
+    team.jobs.runtime.check_error = None
+    assert "Resumed" in team.message("RESUME JOB j", "boss")
+
+
+def test_change_of_an_object_checks_no_job(team: Users) -> None:
+    team.jobs.runtime.check_error = OSError("no broker")
+    team.jobs.manager.access.note_dropped(_TABLE)
+    assert team.jobs.manager.access.state.grants and _job(team).status is Status.RUNNING
+    assert "SELECT" not in str(team.run("SHOW GRANTS FOR readers"))
 
 
 def test_jobs_that_are_still_allowed_continue(team: Users) -> None:

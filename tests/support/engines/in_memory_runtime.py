@@ -95,6 +95,7 @@ class InMemoryRuntime:
     tables_with_option: dict[tuple[str, str], Sequence[str]] = field(default_factory=dict)
     fixed_partitions: str = ""  # why it cannot repartition state
     start_errors: list[Exception] = field(default_factory=list)
+    check_error: Exception | None = None  # of each check of an owner
     stop_errors: list[Exception] = field(default_factory=list)
     recover_errors: list[Exception] = field(default_factory=list)
     discard_errors: list[Exception] = field(default_factory=list)
@@ -189,6 +190,8 @@ class InMemoryRuntime:
         if self.rights is None:
             return
         self._pass("check_owner", job)
+        if self.check_error is not None:
+            raise self.check_error
         if job.owner in self.refused_owners:
             raise lost_rights(job.owner) from StatementError("NOT_ALLOWED", self.refused_owners[job.owner])
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jetsql.errors import ErrorPlace, StatementError
+from jetsql.errors import ErrorPlace, JetSQLError, StatementError
 from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.access.job_rights import unchecked_rights
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.lookup import find_job
@@ -32,14 +33,18 @@ class Need:
 def check_owner(manager: Manager, job: Job) -> None:
     """Check that the owner of a job may do what the job does.
 
-    Raises StatementError NOT_ALLOWED, which says only to the owner and to admins what is missing. Raises Spark's errors
-    for a body that cannot be analysed.
+    Raises StatementError NOT_ALLOWED, which says only to the owner and to admins what is missing. To them, it raises
+    Spark's errors for a body that cannot be analysed.
     """
     try:
         manager.runtime.check_owner(job)
-    except StatementError as error:
+    except Exception as error:  # of Spark as well
         knows_all = manager.access.is_admin or job.owner == manager.access.user
-        if error.condition == "JETSQL.NOT_ALLOWED" and isinstance(error.__cause__, Exception) and knows_all:
+        if not (isinstance(error, JetSQLError) and error.condition == "JETSQL.NOT_ALLOWED"):
+            if knows_all:
+                raise
+            raise unchecked_rights(job.owner) from error
+        if knows_all and isinstance(error.__cause__, Exception):
             cause = manager.workers.cause_of(error.__cause__)
             raise StatementError("NOT_ALLOWED", f"{error.message} {cause.message}", hint=cause.hint) from error
         raise
