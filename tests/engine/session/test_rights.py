@@ -73,10 +73,65 @@ def test_error_of_a_hidden_table_is_that_of_spark(ann: Restricted) -> None:
     assert str(hidden.value) == words.replace("gap", "pay")
 
 
-def test_error_in_a_table_function_names_nothing(ann: Restricted) -> None:
-    condition, text = _outcome(ann, "SELECT * FROM s.leaked_rows()")
-    assert condition == "JETSQL.NOT_ALLOWED"
-    assert "pay" not in text
+@pytest.fixture(scope="module")
+def calling(ann: Restricted) -> Restricted:
+    """Let ann call functions whose bodies call functions, read views, and have subqueries at several places."""
+    for name, body in {
+        "nested() RETURNS STRING": "s.leak()",
+        "nested_rows() RETURNS TABLE (x STRING)": "SELECT s.leak() AS x",
+        "of_view() RETURNS STRING": "(SELECT max(salary_column) FROM hr.v)",
+        "of_broken() RETURNS STRING": "(SELECT max(y) FROM s.broken)",
+        "in_subquery(n INT) RETURNS INT": "(SELECT max(id) FROM s.items WHERE id IN (SELECT id FROM hr.pay))",
+        "called_hidden(n INT) RETURNS INT": "s.hidden_function(n)",
+        "called_inside(n INT) RETURNS INT": "(SELECT max(s.hidden_function(id)) FROM s.orders)",
+        "of_orders(n INT) RETURNS INT": "(SELECT max(amount) FROM s.orders WHERE id > n)",
+    }.items():
+        ann.run_as_owner(f"CREATE FUNCTION s.{name} RETURN {body}")
+        ann.run_as_owner(f"GRANT USAGE ON FUNCTION s.{name.partition('(')[0]} TO ann")
+    return ann
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM s.leaked_rows()",
+        "SELECT * FROM s.orders, LATERAL (SELECT * FROM s.leaked_rows())",
+        "SELECT s.leak()",
+        "SELECT s.leak() FROM s.orders",
+        "SELECT * FROM s.orders WHERE s.leak() = 'x'",
+        "SELECT id FROM s.orders GROUP BY id HAVING s.leak() = 'x'",
+        "SELECT (SELECT s.leak())",
+        "CREATE TEMPORARY VIEW called AS SELECT s.leak() AS x",
+        "CREATE VIEW own.called AS SELECT s.leak() AS x",
+        "CREATE TABLE own.called USING parquet AS SELECT s.leak() AS x",
+        "INSERT INTO s.inbox SELECT 1, s.leak()",
+        "EXECUTE IMMEDIATE 'SELECT s.leak()'",
+        "BEGIN SELECT s.leak(); END",
+        "DESCRIBE QUERY SELECT s.leak()",
+        "SELECT s.nested()",
+        "SELECT * FROM s.nested_rows()",
+        "SELECT s.of_view()",
+        "SELECT s.of_broken()",
+        "SELECT s.in_subquery(0)",
+        "SELECT s.called_hidden(1)",
+        "SELECT s.called_inside(1)",
+        "SELECT s.of_orders(0), s.leak()",
+        "EXPLAIN SELECT s.leak()",
+        "EXPLAIN SELECT s.in_subquery(0)",
+    ],
+)
+def test_error_in_a_function_names_nothing(calling: Restricted, text: str) -> None:
+    condition, shown = _outcome(calling, text)
+    assert "JETSQL.NOT_ALLOWED" in condition + shown, shown
+    assert not [word for word in ("pay", "hr", "hidden_function", *HIDDEN) if word in shown.replace(text, "")], shown
+
+
+def test_function_within_the_rights_is_called(calling: Restricted) -> None:
+    assert calling.run("SELECT s.of_orders(0), s.twice(s.of_orders(1))") == [(20, 40)]
+    hidden, missing = (
+        _outcome(calling, f"SELECT s.of_orders(0) FROM IDENTIFIER('hr.{name}')")[1] for name in ("pay", "gap")
+    )
+    assert hidden.replace("pay", "gap") == missing
 
 
 def test_session_of_no_user_is_refused(ann: Restricted) -> None:

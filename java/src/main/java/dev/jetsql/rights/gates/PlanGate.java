@@ -114,18 +114,19 @@ public final class PlanGate extends Rule<LogicalPlan> {
     private final Rights rights;
     private final String user;
     private final boolean withNames;
-    private final boolean isInFunction;
+    private int bodies; // of functions, around the node that is visited
     private boolean readsViewOfOther;
 
     Check(Rights rights, String user, boolean withNames) {
       this.rights = rights;
       this.user = user;
       this.withNames = withNames;
-      this.isInFunction = StatementGate.isInFunction(); // Spark analyzes its body by itself
+      this.bodies = FunctionBodies.isAnalyzing() ? 1 : 0; // Spark analyzes a body by itself
     }
 
     @Override
     boolean enter(LogicalPlan plan) {
+      if (FunctionBodies.isOf(plan)) bodies++;
       checkClass(plan);
       if (plan instanceof DeserializeToObject || plan instanceof SerializeFromObject) encoded(plan);
       if (plan instanceof CommandResult) return false; // rows of a statement that was checked
@@ -142,11 +143,18 @@ public final class PlanGate extends Rule<LogicalPlan> {
     }
 
     @Override
+    void leave(LogicalPlan plan) {
+      if (FunctionBodies.isOf(plan)) bodies--;
+    }
+
+    @Override
     boolean enter(Expression expression) {
       checkClass(expression);
       var function = withNames ? PythonFunctions.called(expression) : null;
       if (function != null && !rights.allowsFunction(user, function))
-        throw Refusals.missing(expression.origin(), user, Right.USAGE, function);
+        throw bodies > 0
+            ? Refusals.hiddenInBody(expression.origin())
+            : Refusals.missing(expression.origin(), user, Right.USAGE, function);
       if (expression instanceof Attribute column && column.name().equalsIgnoreCase("_metadata"))
         throw Refusals.onlyAdmin(
             expression.origin(), "the column _metadata", "it shows the names of files");
@@ -177,9 +185,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
         return;
       }
       if (rights.allows(user, right, name)) return;
-      if (isInFunction && !rights.sees(user, name)) // its caller may not learn what it names
-      throw Refusals.notAllowed(
-            node.origin(), "A function that is called reads what you have no right on.");
+      if (bodies > 0 && !rights.sees(user, name)) throw Refusals.hiddenInBody(node.origin());
       if (!rights.sees(user, name))
         throw Refusals.notFound(session, node.origin(), name.subList(1, name.size()));
       throw Refusals.missing(node.origin(), user, right, name);

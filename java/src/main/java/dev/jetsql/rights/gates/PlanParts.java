@@ -24,6 +24,9 @@ abstract class PlanParts {
   /** Handles a plan before its parts. Returns whether to visit its parts. */
   abstract boolean enter(LogicalPlan plan);
 
+  /** Handles a plan after its parts. */
+  void leave(LogicalPlan plan) {}
+
   /** Handles an expression before its parts. Returns whether to visit its parts. */
   abstract boolean enter(Expression expression);
 
@@ -33,7 +36,9 @@ abstract class PlanParts {
   }
 
   final void visit(LogicalPlan plan) {
-    if (seen.add(plan) && enter(plan)) visitParts(plan);
+    if (!seen.add(plan)) return;
+    if (enter(plan)) visitParts(plan);
+    leave(plan);
   }
 
   final void visit(Expression expression) {

@@ -40,6 +40,11 @@ final class Refusals {
     return notAllowed(origin, "Only an ADMIN may use %s: %s.".formatted(what, reason));
   }
 
+  /** Returns the error for what the body of a function names, which its caller may not learn. */
+  static RuntimeException hiddenInBody(Origin origin) {
+    return notAllowed(origin, "A function that is called uses what you have no right on.");
+  }
+
   /** Returns the error of a session without a user, when the home has users. */
   static RuntimeException noUser() {
     return Exceptions.raise(

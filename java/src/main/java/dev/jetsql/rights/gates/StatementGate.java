@@ -12,14 +12,12 @@ import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import dev.jetsql.rights.UserSettings;
-import dev.jetsql.versions.SparkCalls;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
-import org.apache.spark.sql.catalyst.analysis.SQLFunctionContext;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
@@ -144,13 +142,6 @@ public final class StatementGate extends Rule<LogicalPlan> {
     return !isGlobal && session.sessionState().catalog().isTempView(name);
   }
 
-  /** Returns whether names are those of a function's body, which can have another schema. */
-  static boolean isInFunction() {
-    return SQLFunctionContext.get().nestedSQLFunctionDepth() > 0
-        || AnalysisContext.get().catalogAndNamespace().nonEmpty()
-        || SparkCalls.isInSqlFunction();
-  }
-
   /** The check of one statement. */
   private final class Check extends PlanParts {
     private final Rights rights;
@@ -210,7 +201,7 @@ public final class StatementGate extends Rule<LogicalPlan> {
     }
 
     private void table(LogicalPlan node, Seq<String> name) {
-      if (isInFunction() || isTempView(name)) return; // the second gate knows them
+      if (FunctionBodies.names(node) || isTempView(name)) return; // the second gate knows them
       var parts = qualified(name);
       if (!rights.sees(user, parts) || isInMissingSchema(parts))
         throw Refusals.notFound(session, node);
@@ -300,6 +291,7 @@ public final class StatementGate extends Rule<LogicalPlan> {
         return;
       }
       if (rights.allowsFunction(user, TableNames.qualified(session, parts))) return;
+      if (FunctionBodies.isAnalyzing()) throw Refusals.hiddenInBody(origin);
       throw functionNotFound(origin, parts);
     }
 
