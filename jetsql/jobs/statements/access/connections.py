@@ -5,14 +5,14 @@ A secret or a connection without a right on it has the error of a missing one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Generic, TypeVar
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import Securable, SecurableKind
-from jetsql.jobs.access.connection_records import ConnectionRecord, SecretKind, SecretRecord
+from jetsql.jobs.access.connection_records import ConnectionRecord, SecretKind, SecretRecord, StoredConnections
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, RunId, Status, name_key
 from jetsql.jobs.model.redaction import REDACTED, is_secret, redact_urls
@@ -61,33 +61,27 @@ _Record = TypeVar("_Record", SecretRecord, ConnectionRecord)
 
 def create_secret(manager: Manager, statement: CreateSecret) -> Table:
     """Create a secret, or replace one. Raises StatementError OBJECT_ALREADY_EXISTS, INVALID_OPTION_VALUE."""
-    registry, name, now = manager.connections, statement.name, manager.clock()
-    with registry.changing:
-        existing = registry.state.secret(_key(name))
-        if existing is not None and statement.if_not_exists:
-            return result(existing.name, "A secret with this name already exists.")
-        _refuse_existing("secret", existing, statement.or_replace, name)
+    name, now = statement.name, manager.clock()
+
+    def make(existing: SecretRecord | None) -> SecretRecord:
         kind, place = _source(statement.source)
-        secret = SecretRecord(
-            existing.name if existing is not None else name.text,
-            kind,
-            place,
-            now if existing is None else existing.created,
-            now,
-            _hosts(manager, statement.hosts),
-            statement.comment,
-        )
+        shown, created = (name.text, now) if existing is None else (existing.name, existing.created)
+        hosts = _hosts(manager, statement.hosts)
+        secret = SecretRecord(shown, kind, place, created, now, hosts, statement.comment)
         _check_users_of(manager, secret, name.place)
-        registry.save(secret)
-    verb = "Created." if existing is None else "Replaced."
-    return result(secret.name, f"{verb} Name it in options as 'secret:{secret.name}'.")
+        return secret
+
+    def describe(existing: SecretRecord | None, secret: SecretRecord) -> str:
+        verb = "Created." if existing is None else "Replaced."
+        return f"{verb} Name it in options as 'secret:{secret.name}'."
+
+    return _create(manager, _SECRETS, statement, make, describe)
 
 
 def alter_secret(manager: Manager, statement: AlterSecret) -> Table:
     """Change where a secret is read or to which hosts it goes. Raises StatementError OBJECT_NOT_FOUND."""
-    registry = manager.connections
-    with registry.changing:
-        secret = _find(manager, "secret", statement.name, registry.state.secret(_key(statement.name)))
+
+    def change(secret: SecretRecord) -> SecretRecord:
         changed = replace(secret, changed=manager.clock())
         if statement.source is not None:
             kind, place = _source(statement.source)
@@ -95,34 +89,28 @@ def alter_secret(manager: Manager, statement: AlterSecret) -> Table:
         if statement.hosts:
             changed = replace(changed, hosts=_hosts(manager, statement.hosts))
         _check_users_of(manager, changed, statement.name.place)
-        registry.save(changed)
-    users = (each for each in registry.state.connections if secret.key in each.secrets)
+        return changed
+
+    secret = _alter(manager, _SECRETS, statement.name, change)
+    users = (each for each in manager.connections.state.connections if secret.key in each.secrets)
     return result(secret.name, _changed_message({name for each in users for name in _stale_jobs(manager, each)}))
 
 
 def drop_secret(manager: Manager, statement: DropSecret) -> Table:
     """Drop a secret. Raises StatementError OBJECT_NOT_FOUND, OBJECT_IN_USE."""
-    registry, name = manager.connections, statement.name
-    with registry.changing:
-        existing = registry.state.secret(_key(name))
-        if existing is None and statement.if_exists:
-            return result(name.text, f"There is no secret named {name.text}; nothing to drop.")
-        secret = _find(manager, "secret", name, existing)
-        users = [f"the connection {each.name}" for each in registry.state.connections if secret.key in each.secrets]
-        users += _tables(manager, "", f"secret:{secret.key}")
-        _refuse_used("secret", secret.name, users, name.place)
-        _forget_rights(manager, SecurableKind.SECRET, secret.key)
-        registry.remove(secret)
-    return result(secret.name, "Dropped. The file or the variable that has its value is as before.")
+
+    def users(secret: SecretRecord) -> list[str]:
+        connections = manager.connections.state.connections
+        named = [f"the connection {each.name}" for each in connections if secret.key in each.secrets]
+        return named + _tables(manager, "", f"secret:{secret.key}")
+
+    message = "Dropped. The file or the variable that has its value is as before."
+    return _drop(manager, _SECRETS, statement, users, message)
 
 
 def show_secrets(manager: Manager, statement: ShowSecrets) -> Table:
     """Return the secrets that the caller has a right on, by name."""
-    return Table(SECRET_COLUMNS, tuple(_secret_row(manager, each) for each in _visible_secrets(manager)))
-
-
-def _visible_secrets(manager: Manager) -> Iterator[SecretRecord]:
-    return (each for each in manager.connections.state.secrets if _sees(manager, SecurableKind.SECRET, each.key))
+    return Table(SECRET_COLUMNS, tuple(_secret_row(manager, each) for each in _visible(manager, _SECRETS)))
 
 
 def _secret_row(manager: Manager, secret: SecretRecord) -> tuple[Value, ...]:
@@ -180,60 +168,46 @@ def create_connection(manager: Manager, statement: CreateConnection) -> Table:
 
     Raises StatementError OBJECT_ALREADY_EXISTS, DUPLICATE_OPTION, and what Java finds wrong with the options.
     """
-    registry, name, now = manager.connections, statement.name, manager.clock()
-    with registry.changing:
-        existing = registry.state.connection(_key(name))
-        if existing is not None and statement.if_not_exists:
-            return result(existing.name, "A connection with this name already exists.")
-        _refuse_existing("connection", existing, statement.or_replace, name)
+    name, now = statement.name, manager.clock()
+
+    def make(existing: ConnectionRecord | None) -> ConnectionRecord:
         if existing is not None and existing.type != statement.type.value:
             _refuse_used("connection", existing.name, _tables(manager, "connection", existing.key), name.place)
-        connection = ConnectionRecord(
-            existing.name if existing is not None else name.text,
-            statement.type.value,
-            _options({}, statement.options),
-            now if existing is None else existing.created,
-            now,
-            statement.comment,
-        )
+        shown, created = (name.text, now) if existing is None else (existing.name, existing.created)
+        options = _options({}, statement.options)
+        connection = ConnectionRecord(shown, statement.type.value, options, created, now, statement.comment)
         _check_connection(manager, connection, statement.options, name.place)
-        registry.save(connection)
-    if existing is not None:
-        return result(connection.name, _changed_message(_stale_jobs(manager, connection)))
-    usage = "Tables use it by the option 'connection'."
-    return result(connection.name, f"Created. {usage}")
+        return connection
+
+    def describe(existing: ConnectionRecord | None, connection: ConnectionRecord) -> str:
+        if existing is None:
+            return "Created. Tables use it by the option 'connection'."
+        return _changed_message(_stale_jobs(manager, connection))
+
+    return _create(manager, _CONNECTIONS, statement, make, describe)
 
 
 def alter_connection(manager: Manager, statement: AlterConnection) -> Table:
     """Change options of a connection. An empty value removes an option. Raises StatementError OBJECT_NOT_FOUND."""
-    registry = manager.connections
-    with registry.changing:
-        connection = _find(manager, "connection", statement.name, registry.state.connection(_key(statement.name)))
+
+    def change(connection: ConnectionRecord) -> ConnectionRecord:
         options = _options(connection.options, statement.options)
         changed = replace(connection, options=options, changed=manager.clock())
         _check_connection(manager, changed, statement.options, statement.name.place)
-        registry.save(changed)
-    return result(connection.name, _changed_message(_stale_jobs(manager, changed)))
+        return changed
+
+    connection = _alter(manager, _CONNECTIONS, statement.name, change)
+    return result(connection.name, _changed_message(_stale_jobs(manager, connection)))
 
 
 def drop_connection(manager: Manager, statement: DropConnection) -> Table:
     """Drop a connection. Raises StatementError OBJECT_NOT_FOUND, OBJECT_IN_USE."""
-    registry, name = manager.connections, statement.name
-    with registry.changing:
-        existing = registry.state.connection(_key(name))
-        if existing is None and statement.if_exists:
-            return result(name.text, f"There is no connection named {name.text}; nothing to drop.")
-        connection = _find(manager, "connection", name, existing)
-        _refuse_used("connection", connection.name, _tables(manager, "connection", connection.key), name.place)
-        _forget_rights(manager, SecurableKind.CONNECTION, connection.key)
-        registry.remove(connection)
-    return result(connection.name, "Dropped.")
+    return _drop(manager, _CONNECTIONS, statement, lambda found: _tables(manager, "connection", found.key), "Dropped.")
 
 
 def show_connections(manager: Manager, statement: ShowConnections) -> Table:
     """Return the connections that the caller has a right on, by name."""
     state = manager.connections.state
-    seen = (each for each in state.connections if _sees(manager, SecurableKind.CONNECTION, each.key))
     rows = (
         (
             each.name,
@@ -243,15 +217,14 @@ def show_connections(manager: Manager, statement: ShowConnections) -> Table:
             ", ".join(sorted(_stale_jobs(manager, each))) or None,
             each.comment,
         )
-        for each in seen
+        for each in _visible(manager, _CONNECTIONS)
     )
     return Table(CONNECTION_COLUMNS, tuple(rows))
 
 
 def describe_connection(manager: Manager, statement: DescribeConnection) -> Table:
     """Return a row for each fact. Secrets are named. Raises StatementError OBJECT_NOT_FOUND."""
-    state = manager.connections.state
-    connection = _find(manager, "connection", statement.name, state.connection(_key(statement.name)))
+    connection = _find(manager, _CONNECTIONS, statement.name)
     options = [(f"option {name}", _shown(manager, name, value)) for name, value in sorted(connection.options.items())]
     tables = ", ".join(_tables(manager, "connection", connection.key)) if manager.access.is_admin else None
     facts = (
@@ -308,6 +281,76 @@ def _address(options: Mapping[str, str]) -> str | None:
 # --- both -------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Records(Generic[_Record]):
+    """The secrets, or the connections."""
+
+    kind: SecurableKind
+    all: Callable[[StoredConnections], Sequence[_Record]]
+    find: Callable[[StoredConnections, str], _Record | None]  # by its key
+
+    @property
+    def word(self) -> str:
+        return self.kind.value.lower()
+
+
+_SECRETS: Final = _Records(SecurableKind.SECRET, lambda state: state.secrets, StoredConnections.secret)
+_CONNECTIONS: Final = _Records(SecurableKind.CONNECTION, lambda state: state.connections, StoredConnections.connection)
+
+
+def _create(
+    manager: Manager,
+    records: _Records[_Record],
+    statement: CreateSecret | CreateConnection,
+    make: Callable[[_Record | None], _Record],
+    describe: Callable[[_Record | None, _Record], str],
+) -> Table:
+    """Create or replace a record. make: returns it after its checks, given the existing one"""
+    registry, name = manager.connections, statement.name
+    with registry.changing:
+        existing = records.find(registry.state, _key(name))
+        if existing is not None and statement.if_not_exists:
+            return result(existing.name, f"A {records.word} with this name already exists.")
+        if existing is not None and not statement.or_replace:
+            kind = records.kind.value
+            raise StatementError(
+                "OBJECT_ALREADY_EXISTS",
+                f"A {records.word} named {name.text} already exists.",
+                place=name.place,
+                hint=f"Use another name, CREATE OR REPLACE {kind} or ALTER {kind}.",
+            )
+        record = make(existing)
+        registry.save(record)
+    return result(record.name, describe(existing, record))
+
+
+def _alter(manager: Manager, records: _Records[_Record], name: Name, change: Callable[[_Record], _Record]) -> _Record:
+    """Change a record, and return it. change: returns the changed one after its checks"""
+    with manager.connections.changing:
+        changed = change(_find(manager, records, name))
+        manager.connections.save(changed)
+    return changed
+
+
+def _drop(
+    manager: Manager,
+    records: _Records[_Record],
+    statement: DropSecret | DropConnection,
+    users: Callable[[_Record], Sequence[str]],
+    message: str,
+) -> Table:
+    """Drop a record and the rights on it. users: returns what uses it"""
+    registry, name = manager.connections, statement.name
+    with registry.changing:
+        if statement.if_exists and records.find(registry.state, _key(name)) is None:
+            return result(name.text, f"There is no {records.word} named {name.text}; nothing to drop.")
+        record = _find(manager, records, name)
+        _refuse_used(records.word, record.name, users(record), name.place)
+        _forget_rights(manager, records.kind, record.key)
+        registry.remove(record)
+    return result(record.name, message)
+
+
 def _key(name: Name) -> str:
     return name_key(name.text)
 
@@ -316,10 +359,16 @@ def _sees(manager: Manager, kind: SecurableKind, key: str) -> bool:
     return manager.access.sees(Securable(kind, (key,)))
 
 
-def _find(manager: Manager, kind: str, name: Name, found: _Record | None) -> _Record:
-    """Return a secret or a connection that the caller has a right on. Raises StatementError OBJECT_NOT_FOUND."""
-    if found is None or not _sees(manager, SecurableKind(kind.upper()), found.key):
-        raise missing(kind, name)
+def _visible(manager: Manager, records: _Records[_Record]) -> Iterator[_Record]:
+    """Return the records that the caller has a right on, by name."""
+    return (each for each in records.all(manager.connections.state) if _sees(manager, records.kind, each.key))
+
+
+def _find(manager: Manager, records: _Records[_Record], name: Name) -> _Record:
+    """Return a record that the caller has a right on. Raises StatementError OBJECT_NOT_FOUND."""
+    found = records.find(manager.connections.state, _key(name))
+    if found is None or not _sees(manager, records.kind, found.key):
+        raise missing(records.word, name)
     return found
 
 
@@ -327,16 +376,6 @@ def missing(kind: str, name: Name) -> StatementError:
     """Return the error for a secret or a connection that does not exist for the caller."""
     hint = f"SHOW {kind.upper()}S lists them."
     return StatementError("OBJECT_NOT_FOUND", f"There is no {kind} named {name.text}.", place=name.place, hint=hint)
-
-
-def _refuse_existing(kind: str, existing: object, or_replace: bool, name: Name) -> None:
-    if existing is not None and not or_replace:
-        raise StatementError(
-            "OBJECT_ALREADY_EXISTS",
-            f"A {kind} named {name.text} already exists.",
-            place=name.place,
-            hint=f"Use another name, CREATE OR REPLACE {kind.upper()} or ALTER {kind.upper()}.",
-        )
 
 
 def _refuse_used(kind: str, name: str, users: Sequence[str], place: Span) -> None:
