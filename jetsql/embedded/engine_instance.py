@@ -141,7 +141,7 @@ class EngineInstance:
             check_number=check_number,
             rows=lambda name: list(system_tables.rows(self._manager, name)),
             check_topic=partial(extension.check_table_topic, self.spark),
-            refuse_change=partial(refuse_change, self._manager.registry),
+            refuse_change=partial(refuse_change, self._manager.registry, self.accounts.sees_job),
             drop_function=partial(drop_function, self._manager),
             change_object=self.accounts.note_object_change,
             log_in_to_connect=self._log_in_to_connect,

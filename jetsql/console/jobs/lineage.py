@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from jetsql.console.jobs.graph_layout import GraphNode, JobGraph, place
 from jetsql.jobs.model.job import Job
-from jetsql.jobs.statements.lookup import HIDDEN_TABLE
+from jetsql.jobs.statements.lookup import HIDDEN_SINK, HIDDEN_TABLE
 
 NODES_MOST: Final = 120
 """A graph with more nodes is not readable."""
@@ -110,4 +110,6 @@ def _read(job: Job) -> list[str]:
 
 
 def _written(job: Job) -> list[str]:
-    return list(dict.fromkeys(sink.table for sink in job.plan.analysis.sinks))
+    """Return the tables that a job writes, as far as the user may see them."""
+    names = (sink.table for sink in job.plan.analysis.sinks)
+    return [name for name in dict.fromkeys(names) if name != HIDDEN_SINK]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,8 +20,8 @@ from jetsql.jobs.access.access_state import BUILT_IN, AccessState
 from jetsql.jobs.access.effective_rights import published_rights
 from jetsql.jobs.access.token_accounts import TokenAccounts, refused
 from jetsql.jobs.lifecycle.runtime import RightsGates
-from jetsql.jobs.model.job import Job
-from jetsql.request import OWNER
+from jetsql.jobs.model.job import Job, name_key
+from jetsql.request import OWNER, Caller
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
     from jetsql.jobs.store.job_store import Store
@@ -176,6 +177,10 @@ class AccessRegistry(TokenAccounts):
     def sees_job(self, job: Job) -> bool:
         """Return whether the caller has any right on a job."""
         return self._state.sees_job(self.user, job)
+
+    def jobs_seen_by(self, caller: Caller) -> Callable[[Job], bool]:
+        """Return the function whether a caller has any right on a job, for a thread that works for several callers."""
+        return partial(self._state.sees_job, name_key(caller.user))
 
     def has_right_on_job(self, right: Right, job: Job) -> bool:
         """Return whether the caller has a right on a job."""

@@ -195,7 +195,8 @@ class Manager:
 
         Raises StatementError WRONG_STATUS while a new job still has to copy it.
         """
-        return self._writer.submit(lambda: self._remove_snapshot(snapshot)).result()
+        caller = request.current().caller
+        return self._writer.submit(lambda: self._remove_snapshot(snapshot, caller)).result()
 
     def view(self, job: Job) -> JobView:
         """Return the job as it is now."""
@@ -257,7 +258,7 @@ class Manager:
     def _submit(self, job: Job, caller: Caller) -> JobView:
         self._check_open()
         self._check_source_snapshot(job)
-        check_overwrite_conflicts(job.plan, None, self._live_jobs())
+        check_overwrite_conflicts(job.plan, None, self._live_jobs(), self.access.jobs_seen_by(caller))
         step = self._step(job, Submit())
         failpoint("storing", job.name, step=step.history_event)
         self.store.add(step.job, self._row(job, step, caller, first=True))
@@ -266,11 +267,11 @@ class Manager:
         self._supersede()
         return view
 
-    def _remove_snapshot(self, snapshot: Snapshot) -> bool:
+    def _remove_snapshot(self, snapshot: Snapshot, caller: Caller) -> bool:
         self._check_open()
         if self.store.snapshot(snapshot.id) is None:
             return False
-        check_unused(snapshot, self.registry.live())
+        check_unused(snapshot, self.registry.live(), self.access.jobs_seen_by(caller))
         self.store.remove_snapshot(snapshot.id)
         return True
 
@@ -289,23 +290,24 @@ class Manager:
 
     def _apply_for_user(self, job_id: str, event: UserEvent, caller: Caller) -> Step:
         self._check_open()
-        self._check_tables(job_id, event)
+        self._check_tables(job_id, event, caller)
         step = self._apply(job_id, event, caller)
         if step.outcome is Outcome.REFUSED:
             message = f"Job {step.job.name} {step.message}."
             raise StatementError("WRONG_STATUS", message, hint=step.hint)
         return step
 
-    def _check_tables(self, job_id: str, event: UserEvent) -> None:
+    def _check_tables(self, job_id: str, event: UserEvent, caller: Caller) -> None:
         """Check the tables of a job that gets another version, or starts again, see `check_overwrite_conflicts`."""
+        sees = self.access.jobs_seen_by(caller)
         others = [job for job in self._live_jobs() if job.id != job_id]
         if isinstance(event, Update):
-            check_overwrite_conflicts(event.version.plan, None, others)
+            check_overwrite_conflicts(event.version.plan, None, others, sees)
         elif isinstance(event, Resume) or (isinstance(event, AlterOptions) and event.resume):
             job = (self.registry.get(job_id) or self._stored(job_id)).job
             if job.status in (Status.SUSPENDED, Status.COMPLETED):
                 running = (other for other in others if other.status is not Status.SUSPENDED)
-                check_overwrite_conflicts(job.plan, None, running)
+                check_overwrite_conflicts(job.plan, None, running, sees)
 
     def _live_jobs(self) -> Iterator[Job]:
         return (view.job for view in self.registry.live())
@@ -317,7 +319,7 @@ class Manager:
             _LOG.info("Job %s, %s: %s is %s", job_id, view.job.status.value, _kind(event), step.outcome.value)
             return step
         if step.job.is_live and not view.job.is_live:
-            self._check_newest(view.job)
+            self._check_newest(view.job, caller)
         if step.history_event:
             failpoint("storing", view.job.name, step=step.history_event)
             self.store.save(step.job, self._row(view.job, step, caller), step.snapshot, step.replaced_snapshot_id)
@@ -382,13 +384,15 @@ class Manager:
         if not self._open:
             raise closed_error()
 
-    def _check_newest(self, job: Job) -> None:
+    def _check_newest(self, job: Job, caller: Caller) -> None:
         """Raise StatementError JOB_ALREADY_EXISTS for an ended job that is not the newest with its name."""
         newest = self.store.newest_named(job.name)
         if newest is not None and newest.id != job.id:
+            is_seen = self.access.jobs_seen_by(caller)(newest)
+            facts = f", {newest.id}, with status {newest.status.value}" if is_seen else " of another user"
             raise StatementError(
                 "JOB_ALREADY_EXISTS",
-                f"There is a newer job named {newest.name}, {newest.id}, with status {newest.status.value}.",
+                f"There is a newer job named {newest.name}{facts}.",
                 hint="Use another name, or DROP JOB first.",
             )
 

@@ -6,7 +6,7 @@ another statement can have changed job and snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -70,9 +70,13 @@ def find_starting_job(snapshot_id: str, live: Iterable[JobView]) -> Job | None:
     return next((job for job in users if not job.version.first_trigger_done and job.status is not Status.RUNNING), None)
 
 
-def check_unused(snapshot: Snapshot, live: Iterable[JobView]) -> None:
-    """Raise StatementError WRONG_STATUS while a new job still has to copy the snapshot."""
+def check_unused(snapshot: Snapshot, live: Iterable[JobView], sees: Callable[[Job], bool]) -> None:
+    """Raise StatementError WRONG_STATUS while a new job still has to copy the snapshot.
+
+    sees: whether the caller has a right on a job; the message does not name others.
+    """
     job = find_starting_job(snapshot.id, live)
     if job is not None:
-        message = f"The snapshot {snapshot.name} is in use: job {job.name} is starting from it."
+        shown = f"job {job.name}" if sees(job) else "a job of another user"
+        message = f"The snapshot {snapshot.name} is in use: {shown} is starting from it."
         raise StatementError("WRONG_STATUS", message, hint="Try again when the job runs.")

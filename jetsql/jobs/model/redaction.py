@@ -46,6 +46,15 @@ _USER_INFO: Final = re.compile(r"(?<=[a-z0-9+.-])(://)[^\s/@'\"]++@", re.IGNOREC
 _PARAMETER: Final = re.compile(r"([?&;](?P<name>[\w.-]++)=)[^&;\s'\"]*")
 
 
+# Without repetitions in repetitions: a folder in a text ends at white space or at a mark.
+_FOLDERS: Final = re.compile(r"\bfile:/[^\s'\"`,;()]*|(?<![\w/:.*])/[^\s/'\"`,;():*]+/[^\s'\"`,;():]*", re.IGNORECASE)
+
+
+def redact_folders(text: str) -> str:
+    """Return the text without the absolute paths of files and folders."""
+    return _FOLDERS.sub(REDACTED, text)
+
+
 def is_secret(name: str) -> bool:
     """Return whether the value of an option with this name is secret."""
     return _SECRET_NAME.search(name) is not None

@@ -4,11 +4,13 @@
   rows or read them again. Only the change data feed of a Delta table has the replaced rows, as changes.
 - The rows of another job that writes the table would be lost with the next result, and that job would find that its
   table was replaced.
+
+A message does not name a job, or a table of it, on which the caller has no right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 from jetsql.errors import Span, StatementError
@@ -20,56 +22,67 @@ from jetsql.language import find_name
 from jetsql.language.statement import Body
 from jetsql.language.tokens import quoted_name
 
+Sees = Callable[[Job], bool]
+"""Returns whether the caller has a right on a job."""
 
-def check_overwrite_conflicts(plan: Plan, body: Body | None, others: Iterable[Job]) -> None:
+
+def check_overwrite_conflicts(plan: Plan, body: Body | None, others: Iterable[Job], sees: Sees) -> None:
     """Raise StatementError UNSUPPORTED_QUERY or TABLE_IN_USE when a plan conflicts with another job.
 
     body: that of the statement, for the place of an error; None for a job that exists.
     """
     for job in others:
-        _check_reader(plan, body, job)
-        _check_writer(plan, body, job)
+        _check_reader(plan, body, job, sees)
+        _check_writer(plan, body, job, sees)
 
 
-def _check_reader(plan: Plan, body: Body | None, job: Job) -> None:
+def _check_reader(plan: Plan, body: Body | None, job: Job, sees: Sees) -> None:
     if _streams_results(job.plan) and _reads(plan.analysis, job.plan.analysis.sink.table):
         table = job.plan.analysis.sink.table
         has_feed = traits_of(job.plan.analysis.sink).has_change_feed
         feed = "Read its change data feed WITH ('readChangeFeed' = 'true'). " if has_feed else ""
+        sources = f"Read the sources of {job.name} instead, or create" if sees(job) else "Create"
         raise StatementError(
             "UNSUPPORTED_QUERY",
-            f"Cannot read {table} as a stream: the job {job.name} replaces its rows with each result.",
+            f"Cannot read {table} as a stream: {_shown(job, sees)} replaces its rows with each result.",
             place=None if body is None else _place_of(body, table),
-            hint=f"{feed}Read the sources of {job.name} instead, or create a batch job without STREAM.",
+            hint=f"{feed}{sources} a batch job without STREAM.",
         )
     if _streams_results(plan) and _reads(job.plan.analysis, plan.analysis.sink.table):
         raise StatementError(
             "UNSUPPORTED_QUERY",
-            f"Cannot replace the rows of {plan.analysis.sink.table}: the job {job.name} reads it as a stream.",
+            f"Cannot replace the rows of {plan.analysis.sink.table}: {_shown(job, sees)} reads it as a stream.",
             place=None if body is None else body.target,
             hint="Use INSERT INTO, or write to another table.",
         )
 
 
-def _check_writer(plan: Plan, body: Body | None, job: Job) -> None:
+def _check_writer(plan: Plan, body: Body | None, job: Job, sees: Sees) -> None:
     if not (_replaces_table(plan) or _replaces_table(job.plan)):
         return
     for number, sink in enumerate(plan.analysis.sinks):
         table = _find_same(job.plan, sink)
         if table is None:
             continue
-        shown = "the table" if name_key(table) == name_key(sink.table) else f"{table}, which has the same rows,"
+        named = f"{table}, which" if sees(job) else "another table that"
+        shown = "the table" if name_key(table) == name_key(sink.table) else f"{named} has the same rows,"
+        writer = _shown(job, sees)
         if _replaces_table(job.plan):
-            message = f"Cannot write to {sink.table}: the job {job.name} replaces the rows of {shown} with each result."
+            message = f"Cannot write to {sink.table}: {writer} replaces the rows of {shown} with each result."
         else:
-            message = f"Cannot replace the rows of {sink.table}: the job {job.name} writes {shown} as well."
+            message = f"Cannot replace the rows of {sink.table}: {writer} writes {shown} as well."
         targets = [] if body is None else [branch.target for branch in body.branches] or [body.target]
+        other = f"run DROP JOB {quoted_name(job.name)} first" if sees(job) else "ask an admin about the job"
         raise StatementError(
             "TABLE_IN_USE",
             message,
             place=targets[number] if targets else None,
-            hint=f"Write to another table, or run DROP JOB {quoted_name(job.name)} first.",
+            hint=f"Write to another table, or {other}.",
         )
+
+
+def _shown(job: Job, sees: Sees) -> str:
+    return f"the job {job.name}" if sees(job) else "a job of another user"
 
 
 def _find_same(plan: Plan, sink: Sink) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,7 +20,7 @@ from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
-from jetsql.jobs.statements.lookup import find_job, visible_jobs, visible_plan
+from jetsql.jobs.statements.lookup import find_job, visible_jobs, visible_plan, visible_text
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
@@ -57,12 +58,20 @@ Fact = tuple[str, str | None]
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """Return a row for each fact. EXTENDED adds facts about runs, session, state and software versions."""
     view = find_job(manager, statement.name)
+    view = replace(view, job=replace(view.job, cause=_visible_cause(manager, view.job)))
     plan = visible_plan(manager, view.job.plan)
     more = _more_facts(view, plan, manager.metrics.totals(view.job.id)) if statement.extended else ()
     facts = (*_facts(view, plan, len(manager.members)), *more)
     if not manager.access.has_right_on_job(Right.OPERATE, view.job):
         facts = tuple(fact for fact in facts if fact[0] not in _OF_STATEMENT)
     return Table(FACT_COLUMNS, facts)
+
+
+def _visible_cause(manager: Manager, job: Job) -> Cause | None:
+    if job.cause is None:
+        return None
+    message, where = visible_text(manager, job.cause.message), visible_text(manager, job.cause.where)
+    return replace(job.cause, message=message, where=where)
 
 
 def _facts(view: JobView, plan: Plan, members: int) -> Iterator[Fact]:
@@ -229,7 +238,7 @@ def _options_clause(options: Mapping[str, str]) -> str:
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
     """Return the history of a job, oldest row first."""
     job = find_job(manager, statement.name).job
-    return Table(HISTORY_COLUMNS, tuple(_history_row(row) for row in manager.store.history(job.id)))
+    return Table(HISTORY_COLUMNS, tuple(_history_row(manager, row) for row in manager.store.history(job.id)))
 
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
@@ -239,10 +248,10 @@ def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
         if row.job_id not in names:
             continue
         origin = (None, None) if row.by is None else (row.by.endpoint or None, row.by.address or None)
-        yield (names.get(row.job_id), row.job_id, *_history_row(row), *origin)
+        yield (names.get(row.job_id), row.job_id, *_history_row(manager, row), *origin)
 
 
-def _history_row(row: HistoryRow) -> tuple[Value, ...]:
+def _history_row(manager: Manager, row: HistoryRow) -> tuple[Value, ...]:
     before = row.from_status.value if row.from_status is not None else None
     by = row.by.user if row.by is not None else None
-    return (row.time, row.event, before, row.to_status.value, row.run, by, row.message)
+    return (row.time, row.event, before, row.to_status.value, row.run, by, visible_text(manager, row.message))

@@ -15,6 +15,7 @@ from jetsql.jobs.model.function import Function, schema_not_found
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.language.statement import CreateFunction
+from jetsql.output.counts import counted
 from jetsql.resultset import Column, Table, Value
 
 if TYPE_CHECKING:
@@ -76,18 +77,23 @@ def create_function(manager: Manager, statement: CreateFunction, session: UserSe
 
 def _describe_users(manager: Manager, function: Function) -> str:
     """Return a sentence about the live jobs that call a function in its previous form."""
-    users = sorted(
-        view.job.name
+    users = [
+        view.job
         for view in manager.registry.live()
         if any(
             used.name.casefold() == function.qualified_name.casefold() and used.fingerprint != function.fingerprint
             for used in view.job.plan.analysis.functions
         )
-    )
+    ]
     if not users:
         return ""
-    jobs = f"The job {users[0]} was" if len(users) == 1 else f"The jobs {', '.join(users)} were"
-    return f"{jobs} created with the previous function. CREATE OR REPLACE JOB changes to the new one."
+    names = sorted(job.name for job in users if manager.access.sees_job(job))
+    named = f"job{'' if len(names) == 1 else 's'} {', '.join(names)}" if names else ""
+    hidden = len(users) - len(names)
+    others = f"{counted(hidden, 'job')} of other users" if hidden else ""
+    jobs = " and ".join(part for part in (f"The {named}" if named else "", others) if part)
+    verb = "was" if len(users) == 1 else "were"
+    return f"{jobs} {verb} created with the previous function. CREATE OR REPLACE JOB changes to the new one."
 
 
 def drop_function(manager: Manager, schema: str, name: str, if_exists: bool) -> None:

@@ -26,6 +26,7 @@ from jetsql.jobs.statements.lookup import (
     visible_jobs,
     visible_plan,
     visible_snapshots,
+    visible_text,
 )
 from jetsql.jobs.statements.metrics_sample import JobSample, sample_job, sample_jobs
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -78,11 +79,12 @@ class JobQueries:
 
     def not_running(self, job: Job) -> str:
         """Return why a job does not run, or its last error; empty for none."""
-        return describe_not_running(job, len(self._manager.members))
+        return visible_text(self._manager, describe_not_running(job, len(self._manager.members)))
 
     def history(self, job_id: str) -> Sequence[HistoryRow]:
         """Return the history of a job, newest row first."""
-        return self._manager.store.history(job_id)[::-1] if self._is_visible(job_id) else ()
+        rows = self._manager.store.history(job_id)[::-1] if self._is_visible(job_id) else ()
+        return [replace(row, message=visible_text(self._manager, row.message)) for row in rows]
 
     def snapshots(self, job_id: str | None = None) -> Sequence[Snapshot]:
         """Return the snapshots, newest first. job_id: of the job that they are of; None for all."""

@@ -15,11 +15,14 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
 from jetsql.jobs.model.job import Job, Plan, Snapshot, name_key
+from jetsql.jobs.model.redaction import redact_folders
 from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
 from jetsql.language.statement import Name
 from jetsql.language.tokens import written_name
 
 HIDDEN_TABLE: Final = "a table that a view reads"
+HIDDEN_SINK: Final = "a table of another user"
 _MOST_MEANT: Final = 3  # names in a hint
 
 
@@ -49,14 +52,46 @@ def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:
 
 
 def visible_plan(manager: Manager, plan: Plan) -> Plan:
-    """Return a plan to show: without the names of tables on which the caller has no right, as views of others read."""
+    """Return a plan to show: for other users than an admin without places of rows, and without names of hidden tables.
+
+    Hidden are the tables on which the caller has no right, such as those that views of others read.
+    """
     if manager.access.is_admin:
         return plan
     sources = tuple(
-        source if manager.access.sees(table_object(source.name)) else replace(source, name=HIDDEN_TABLE, location="")
+        replace(source, name=_shown_table(manager, source.name, HIDDEN_TABLE), location="")
         for source in plan.analysis.sources
     )
-    return replace(plan, analysis=replace(plan.analysis, sources=sources))
+    sinks = tuple(
+        replace(sink, table=_shown_table(manager, sink.table, HIDDEN_SINK), location="", system="")
+        for sink in plan.analysis.sinks
+    )
+    return replace(plan, analysis=replace(plan.analysis, sources=sources, sinks=sinks))
+
+
+def _shown_table(manager: Manager, table: str, otherwise: str) -> str:
+    return table if manager.access.sees(table_object(table)) else otherwise
+
+
+def visible_text(manager: Manager, text: str, *plans: Plan) -> str:
+    """Return an error or a message to show: for other users than an admin without folders of the engine's machine.
+
+    plans: those that the text is about; the names of their hidden sources are left out
+    """
+    if manager.access.is_admin:
+        return text
+    for name in {source.name for plan in plans for source in plan.analysis.sources}:
+        text = text.replace(name, _shown_table(manager, name, HIDDEN_TABLE))
+    return redact_folders(text)
+
+
+def compare_visible(manager: Manager, old: Plan, new: Plan) -> StateCompatibility:
+    """Compare two plans as `compare_plans` does, with texts as the caller may see them."""
+    compared = compare_plans(old, new, manager.runtime.fixed_partitions)
+    reasons, changes = (
+        tuple(visible_text(manager, text, old, new) for text in texts) for texts in (compared.reasons, compared.changes)
+    )
+    return replace(compared, reasons=reasons, changes=changes)
 
 
 def find_job(manager: Manager, name: Name) -> JobView:

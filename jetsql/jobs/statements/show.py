@@ -25,6 +25,7 @@ from jetsql.jobs.statements.lookup import (
     visible_jobs,
     visible_plan,
     visible_snapshots,
+    visible_text,
 )
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
@@ -146,7 +147,7 @@ def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
         GUARANTEE_TEXTS[job.plan.guarantee],
         view.stats.rows_per_second,
         None if latest is None else describe_lag(latest),
-        describe_not_running(job, len(manager.members)) or None,
+        visible_text(manager, describe_not_running(job, len(manager.members))) or None,
     )
 
 

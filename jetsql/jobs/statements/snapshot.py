@@ -81,7 +81,7 @@ def new_snapshot_request(
         raise being_written_error(name)
     if existing is not None:
         with ErrorPlace(name.place):
-            check_unused(existing, live)
+            check_unused(existing, live, manager.access.sees_job)
     return SnapshotRequest(manager.new_id(), name.text, existing.id if existing is not None else None, then_cancel)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar, get_args
 
-from jetsql.errors import StatementError
+from jetsql.errors import JetSQLError, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
@@ -19,6 +19,7 @@ from jetsql.jobs.statements.access.checks import Need, check_right
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
 from jetsql.jobs.statements.function_statements import RESULT_COLUMNS, create_function
+from jetsql.jobs.statements.lookup import visible_text
 from jetsql.jobs.statements.show_cluster import ENGINE_COLUMNS, MEMBER_COLUMNS, show_engines, show_members
 from jetsql.jobs.statements.snapshot import create_snapshot, drop_snapshot
 from jetsql.jobs.statements.tables import streaming_tables as tables
@@ -57,10 +58,16 @@ def execute(manager: Manager, statement: st.Statement, session: Callable[[], Use
     errors for a body that Spark cannot analyse.
     """
     spec = SPECS[type(statement)]
-    check_right(manager, statement, spec.needs)
-    if spec.needs_session:
-        return spec.run(manager, statement, session())
-    return spec.run(manager, statement)
+    try:
+        check_right(manager, statement, spec.needs)
+        table: Table = spec.run(manager, statement, session()) if spec.needs_session else spec.run(manager, statement)
+    except JetSQLError as error:  # it can quote the last error of a job
+        error.message, error.hint = visible_text(manager, error.message), visible_text(manager, error.hint)
+        raise
+    if table.columns == COMMAND_COLUMNS:
+        rows = [(*row[:-1], visible_text(manager, str(row[-1]))) for row in table.rows]
+        return Table(COMMAND_COLUMNS, tuple(rows))
+    return table
 
 
 def _refuse(manager: Manager, statement: st.TestStatement) -> Table:

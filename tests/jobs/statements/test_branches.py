@@ -36,7 +36,7 @@ def test_statements_name_all_tables(tmp_path: Path) -> None:
         job = named(jobs)
         assert job.plan.analysis.sink_names == f"{OUT.table}, {KEPT.table}"
         assert "the job j writes it" in refuse_change(
-            jobs.manager.registry, "drop", ("spark_catalog", "default"), "kept"
+            jobs.manager.registry, jobs.manager.access.sees_job, "drop", ("spark_catalog", "default"), "kept"
         )
 
 

@@ -13,7 +13,9 @@ from jetsql.jobs.access.access_records import Grant, Right, Securable, Securable
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.job_rights import lost_rights, weakened_owners
 from jetsql.jobs.lifecycle.runtime import JobTable
+from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status
+from jetsql.request import Caller, acting_for
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, source
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.user_statements import Users
@@ -282,6 +284,63 @@ def test_plan_of_spark_and_hidden_tables_are_not_shown(team: Users) -> None:
     assert "hr.pay" in str(team.run(text)) and "hr.pay" not in str(team.run(text, "ann"))
     team.run(f"CREATE JOB n {_AS}", "ann")
     assert "hr.pay" in str(team.run("DESCRIBE JOB n")) and "hr.pay" not in str(team.run("DESCRIBE JOB n", "ann"))
+
+
+def test_conflict_with_a_hidden_job_does_not_name_it(team: Users) -> None:
+    team.jobs.runtime.analysis = replace(team.jobs.runtime.analysis, streaming=False)
+    text = "CREATE JOB n AS INSERT OVERWRITE out SELECT * FROM src"
+    for user in ("eve", "bob", "owner"):
+        error = team.refusal(text, user)
+        shown = f"{error.message} {error.hint}"
+        assert error.condition == "JETSQL.TABLE_IN_USE"
+        assert ("a job of another user" in shown and "ask an admin" in shown) == (user != "owner"), shown
+        assert ("the job other" in shown and "DROP JOB `other`" in shown) == (user == "owner"), shown
+    team.run("DROP JOB other")
+    assert "the job j writes" in team.refusal(text, "bob").message
+    assert "a job of another user writes" in team.refusal(text, "eve").message
+
+
+def test_table_in_use_by_hidden_jobs_does_not_name_them(team: Users) -> None:
+    manager = team.jobs.manager
+
+    def refusal(user: str) -> str:
+        with acting_for(Caller(user)):
+            sees = manager.access.sees_job
+            return refuse_change(manager.registry, sees, "drop", ["spark_catalog", "default"], "out")
+
+    assert refusal("eve") == (
+        "Cannot drop default.out: 2 jobs of other users use it. Ask an admin about the jobs of other users."
+    )
+    assert refusal("bob") == (
+        "Cannot drop default.out: the job j writes it; 1 job of other users uses it. Run DROP JOB `j` first, or SUSPEND"
+        " JOB `j` to keep the state. Ask an admin about the jobs of other users."
+    )
+    assert "other users" not in refusal("owner")
+
+
+def test_folders_are_shown_to_admins_only(team: Users) -> None:
+    folder = "file:/tables/spark_catalog.default"
+    runtime = team.jobs.runtime
+    cause = runtime.cause_of(OSError("Path does not exist: file:/tables/x/part-0, nor /tables/y/part-1."))
+    runtime.fail(_job(team).id, cause)
+    team.jobs.wait_status(_job(team).id, Status.NOT_RUNNING, Status.SUSPENDED, Status.RUNNING)
+    texts = (
+        "DESCRIBE JOB EXTENDED j",
+        "SHOW JOB HISTORY j",
+        "SHOW JOBS",
+        "EXPLAIN CREATE JOB n AS INSERT INTO out TABLE src",
+    )
+    for user in ("ann", "bob", "mo", "boss"):
+        shown = repr([team.run(text, user) for text in texts])
+        assert ("/tables" in shown) == (user == "boss"), shown
+    assert folder in repr(team.run("DESCRIBE JOB EXTENDED j", "boss"))
+
+
+def test_monitor_sees_neither_statement_nor_hidden_tables(team: Users) -> None:
+    for user in ("ann", "bob", "mo", "boss"):
+        shown = repr(team.run("DESCRIBE JOB EXTENDED j", user))
+        assert ("SELECT * FROM STREAM src" in shown) == (user != "mo")
+        assert ("spark_catalog.default.out" in shown) == (user == "boss"), shown
 
 
 def test_table_of_a_job_belongs_to_the_job_owner(team: Users) -> None:

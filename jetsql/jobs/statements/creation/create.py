@@ -21,7 +21,6 @@ from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, Status, Version
 from jetsql.jobs.model.job_options import StatementOptions, Trigger
 from jetsql.jobs.model.redaction import redact
-from jetsql.jobs.planning.compatibility import compare_plans
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.option_changes import OptionDifference, option_differences
 from jetsql.jobs.planning.options import parse_options
@@ -30,6 +29,7 @@ from jetsql.jobs.statements.command_result import CommandResult, error_text
 from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
+from jetsql.jobs.statements.lookup import compare_visible
 from jetsql.jobs.statements.snapshot import find_snapshot
 from jetsql.language.statement import Body, CreateJob, TableKind, Verb
 from jetsql.resultset import Table
@@ -117,7 +117,7 @@ def initial_snapshot(manager: Manager, statement: CreateJob, options: StatementO
         return None
     place = options.value_place("initialSnapshotName")
     snapshot = find_snapshot(manager, options.values.initial_snapshot, place)
-    compatibility = compare_plans(snapshot.plan, plan, manager.runtime.fixed_partitions)
+    compatibility = compare_visible(manager, snapshot.plan, plan)
     reasons = (*compatibility.reasons, *(compatibility.changes if compatibility.from_scratch else ()))
     if reasons:
         raise StatementError(

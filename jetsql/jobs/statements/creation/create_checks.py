@@ -114,7 +114,7 @@ def check_tables(manager: Manager, statement: CreateJob, plan: Plan, job: Job | 
     if statement.kind is None:  # otherwise the table belongs to this job
         _check_own_tables(manager, statement.body, plan)
     others = (view.job for view in manager.registry.live() if job is None or view.job.id != job.id)
-    check_overwrite_conflicts(plan, statement.body, others)
+    check_overwrite_conflicts(plan, statement.body, others, manager.access.sees_job)
 
 
 def _check_own_tables(manager: Manager, body: Body, plan: Plan) -> None:

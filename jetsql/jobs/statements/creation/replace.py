@@ -18,11 +18,12 @@ from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status, Version
 from jetsql.jobs.model.job_options import StatementOptions
 from jetsql.jobs.model.table_names import quoted_table
-from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
+from jetsql.jobs.planning.compatibility import StateCompatibility
 from jetsql.jobs.planning.option_changes import describe_option_changes
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
 from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
+from jetsql.jobs.statements.lookup import compare_visible
 from jetsql.language.statement import CreateJob
 
 _NO_SNAPSHOT: Final = "continues with its own state, so it cannot start from a snapshot"
@@ -68,7 +69,7 @@ def check_compatible(
             place=options.value_place("initialSnapshotName"),
             hint="Remove the option, use DROP JOB first, or use another name.",
         )
-    compatibility = compare_plans(job.plan, plan, manager.runtime.fixed_partitions)
+    compatibility = compare_visible(manager, job.plan, plan)
     if compatibility.reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
@@ -173,7 +174,7 @@ def explain_update(
         return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.status.value}")
     if options.values.initial_snapshot is not None:
         return UpdateVerdict(UpdateKind.REFUSED, f"the job {_NO_SNAPSHOT}")
-    compatibility = compare_plans(job.plan, plan, manager.runtime.fixed_partitions)
+    compatibility = compare_visible(manager, job.plan, plan)
     if compatibility.reasons:
         return UpdateVerdict(UpdateKind.REFUSED, "; ".join(compatibility.reasons))
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"

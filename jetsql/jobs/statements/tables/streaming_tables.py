@@ -159,7 +159,8 @@ def drop_streaming_table(manager: Manager, statement: DropStreamingTable, sessio
 def _refuse_other_users(manager: Manager, table: str, job: Job | None, place: Span) -> None:
     """Raise StatementError TABLE_IN_USE if running jobs use the table, apart from its own job."""
     *schema, name = split_table(table)
-    refusal = refuse_change(manager.registry, "drop", schema, name, except_job=job.id if job is not None else "")
+    own = job.id if job is not None else ""
+    refusal = refuse_change(manager.registry, manager.access.sees_job, "drop", schema, name, except_job=own)
     if refusal:
         raise StatementError("TABLE_IN_USE", refusal, place=place)
 
