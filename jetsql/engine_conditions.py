@@ -36,6 +36,11 @@ ENGINE_CONDITIONS: Final[dict[str, Condition]] = {
         "The home does not exist, cannot be read or written, or belongs to another user.",
         "Correct the name (`--home`) or the permissions, or use another folder.",
     ),
+    "AUDIT_NOT_WRITTEN": Condition(
+        "58030",
+        "With `audit = required`, a statement was not run, because `audit.log` in the home cannot be written.",
+        "Free space on the disk of the home, or correct the permissions of the file. Or set `audit = on`.",
+    ),
     "STORE_DAMAGED": Condition(
         "58030",
         "The store (`jetsql.db`) cannot be read, or is missing from a home with files of jobs. Nothing was changed.",

@@ -77,6 +77,13 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "single value in `FROM`. Or `jetsql.state` has wrong arguments.",
         "Call it as the message says.",
     ),
+    "LIMIT_EXCEEDED": Condition(
+        "53400",
+        "A user without `ADMIN` runs more statements at a time, a longer one, or one with more rows than the engine "
+        "allows.",
+        "Wait, write the rows into a table, or ask an admin to raise `user_statements_most`, `user_rows_most` or "
+        "`user_statement_seconds`.",
+    ),
     "UNKNOWN_OPTION": Condition(
         "42616",
         "There is no such option.",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from threading import Lock
 from typing import Final
@@ -44,6 +44,8 @@ class Caller:
     user: str  # empty before the login
     endpoint: str = ""  # an `Endpoint`; empty for the engine itself
     address: str = ""  # the client's IP address; empty inside the engine's process
+    token: str = field(default="", compare=False)  # the id of the token that the client has sent
+    client: str = field(default="", compare=False)  # what the client says that it is
 
     def __str__(self) -> str:
         return ", ".join(part for part in (self.user, self.endpoint, self.address) if part)
@@ -59,6 +61,7 @@ class Cancellation:
     def __init__(self) -> None:
         self._requested = False
         self._reason = "The statement was cancelled."
+        self._condition = "STATEMENT_CANCELLED"
         self._callbacks: list[Callable[[], None]] = []
         self._lock = Lock()
 
@@ -66,23 +69,23 @@ class Cancellation:
     def is_requested(self) -> bool:
         return self._requested
 
-    def cancel(self, reason: str = "") -> None:
+    def cancel(self, reason: str = "", condition: str = "") -> None:
         """Wake the statement where it waits; further calls have no effect.
 
-        reason: the error message, when the client did not request the cancellation.
+        reason, condition: of the error, when the client did not request the cancellation.
         """
         with self._lock:
             self._requested = True
-            self._reason = reason or self._reason
+            self._reason, self._condition = reason or self._reason, condition or self._condition
             callbacks = list(self._callbacks)
         with ExitStack() as stack:  # runs every callback, even if one raises
             for callback in callbacks:
                 stack.callback(callback)
 
     def check(self) -> None:
-        """Raise StatementError STATEMENT_CANCELLED when the cancellation was requested."""
+        """Raise StatementError STATEMENT_CANCELLED, or the one of the reason, when the cancellation was requested."""
         if self._requested:
-            raise StatementError("STATEMENT_CANCELLED", self._reason)
+            raise StatementError(self._condition, self._reason)
 
     @contextmanager
     def on_cancel(self, callback: Callable[[], None]) -> Iterator[None]:

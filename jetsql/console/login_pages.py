@@ -198,6 +198,7 @@ class LoginPages:
             await self.end(before)
         value, _ = self._logins.open(client_user(http.scope), identity, current().caller.address)
         await self._note_logins()
+        self._access.note_login(replace(current().caller, user=identity.user, token=identity.token))
         secure = http.url.scheme == "https"
         response.set_cookie(self._cookie, value, path=PREFIX, secure=secure, httponly=True, samesite="strict")
         return response

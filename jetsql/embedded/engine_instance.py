@@ -25,10 +25,11 @@ from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
 from jetsql.engine.jvm.java_classes import without_secrets
 from jetsql.engine.runs.spark_runtime import RuntimeSettings, SparkRuntime
-from jetsql.engine.session import extension, relation_views, streaming_selects
+from jetsql.engine.session import audit_records, extension, relation_views, streaming_selects
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.engine_sessions import open_engine_session, open_user_session
 from jetsql.engine.session.spark_hints import hints_for
+from jetsql.engine.spark.spark_endpoints import limit_thrift
 from jetsql.engine.spark.startup import (
     Session,
     is_lost,
@@ -43,6 +44,10 @@ from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
 from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.access.logins import REFUSED, Logins
+from jetsql.jobs.access.user_limits import UserLimits
+from jetsql.jobs.audit.audit_file import AuditFile
+from jetsql.jobs.audit.audit_log import AuditLog, active_record
+from jetsql.jobs.audit.spark_records import SparkRecords
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
@@ -107,9 +112,11 @@ class EngineInstance:
         self._metrics_store = store.database.metrics_store(metrics)
         runtime = SparkRuntime(spark, runtime_settings)
         self._backups = OnlineBackups(_copied_home(settings, storage, store), runtime)
-        self._manager = Manager(self._store, runtime, settings.jobs, metrics=metrics)
+        self.audit = AuditLog(AuditFile(settings.home), settings.audit)
+        self._manager = Manager(self._store, runtime, settings.jobs, metrics=metrics, audit=self.audit)
         self.queries = JobQueries(self._manager)
         self.accounts = self._manager.access
+        self.limits = UserLimits(settings.limits, self.accounts)
         self.issuer_users = open_issuer(settings.identity, self.accounts, self.accounts.change, self._manager.clock)
         """The users of the issuer of JWTs; None without one."""
         self._runtime = runtime
@@ -121,6 +128,8 @@ class EngineInstance:
         if settings.kafka:
             load_kafka_connector(spark)
         self._functions = extension.connect(spark, self._callbacks())
+        audit_records.connect(spark, self.audit.is_on, self.audit.is_required)
+        self.audit.note("engine start", ENGINE, detail=f"JetSQL {VERSION}, process {os.getpid()}.")
         relation_views.install(spark, system_tables.SYSTEM_TABLES)
         streaming_selects.connect(spark, storage.streaming_selects, settings.streaming_select_seconds)
         self._metrics_store.start({job.id for job in store.all_jobs() if keeps_metrics(job)})
@@ -134,6 +143,7 @@ class EngineInstance:
         atexit.register(self.close)
 
     def _callbacks(self) -> extension.EngineCallbacks:
+        records = SparkRecords(self.audit)
         return extension.EngineCallbacks(
             describe=describe,
             execute=self._execute,
@@ -147,6 +157,8 @@ class EngineInstance:
             log_in_to_connect=self._log_in_to_connect,
             find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
             log_in=lambda **login: REFUSED if self._logins is None else self._logins.log_in(**login),
+            audit_begin=records.begin,
+            audit=records.end,
         )
 
     def run(self, text: str, live: bool = False) -> StatementResult:
@@ -218,7 +230,9 @@ class EngineInstance:
 
         Raises EngineError ENGINE_NOT_STARTED.
         """
-        self._logins = Logins(token, self.accounts, self.issuer_users)
+        self._logins = Logins(token, self.accounts, self.issuer_users, self.audit)
+        limits = self._settings.limits
+        limit_thrift(self.spark, limits.user_statements_most, limits.user_rows_most, limits.user_statement_seconds)
         with open_endpoints(self.spark, self.home, settings) as addresses:
             try:
                 yield addresses
@@ -246,6 +260,8 @@ class EngineInstance:
             self._manager.close()
             self._metrics_store.close()
             self._store.close()  # a standby leads from now on
+            if not is_stopped(self.spark):
+                audit_records.flush(self.spark)
             extension.disconnect(self.spark)
             if self._owns_spark:
                 self.spark.stop()
@@ -254,6 +270,8 @@ class EngineInstance:
         finally:
             self._metrics_store.close()
             self._store.close()
+            self.audit.note("engine stop", ENGINE)
+            self.audit.close()
             if self._lock is not None:
                 self._lock.release()
 
@@ -334,12 +352,27 @@ class StatementSession:
         of a SELECT over a stream has no end.
         Raises JetSQLError or Spark's errors, also while the rows are read.
         """
+        if active_record() is None:
+            return self._run_in_process(text, parameters, live)
         statement = self._parse(text, parameters)
         if statement is None:
             with hints_for(lambda: self.spark, text):
                 rows = statements.run(self.spark, text, parameters, live)
             return StatementResult(rows.columns, rows.rows, rows.live)
         return self._execute(statement, text)
+
+    def _run_in_process(self, text: str, parameters: statements.Parameters | None, live: bool) -> StatementResult:
+        """Run a statement of a program in this process, and record it when its first rows are there."""
+        with inside_process(Endpoint.EMBEDDED):
+            record = self._engine.audit.statement(text)
+            try:
+                with record.active():
+                    return self.run(text, parameters, live)
+            except Exception as error:
+                record.fail(self._engine.error(error, text).condition)
+                raise
+            finally:
+                record.end()
 
     def run_arrow(self, text: str, parameters: statements.Parameters | None = None) -> Iterator[bytes]:
         """Run one statement as `run` does, and return the rows as parts of an Arrow stream."""

@@ -330,8 +330,8 @@ class _Service:
     async def _serve_http(self, engine: EngineInstance, note: EngineNote) -> None:
         """Answer HTTP requests until `stop` is set or uvicorn ends."""
         http, stop = self._settings.endpoints, self._stop
-        issuer = engine.issuer_users
-        access = TokenAuth(note.token, (*http.http_hosts, http.http_host), engine.accounts, issuer)
+        names, issuer = (*http.http_hosts, http.http_host), engine.issuer_users
+        access = TokenAuth(note.token, names, engine.accounts, issuer, engine.audit)
         http_server = HttpServer(engine, access, stop.set, http.session_idle_seconds, http.sessions_most)
         logins = LoginSessions(
             idle_seconds=http.console_idle_seconds,

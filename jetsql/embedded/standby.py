@@ -22,6 +22,8 @@ from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.access.token_accounts import StoredAccounts
+from jetsql.jobs.audit.audit_file import AuditFile
+from jetsql.jobs.audit.audit_log import AuditLog
 from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.server.auth import TokenAuth
 from jetsql.server.server_certificate import ServerCertificate
@@ -82,7 +84,8 @@ class Standby:
         endpoints = self._settings.endpoints
         identity = self._settings.identity
         issuer = None if accounts is None else open_issuer(identity, accounts, None, time.time)
-        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts, issuer)
+        audit = AuditLog(AuditFile(self._settings.home), self._settings.audit)
+        access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts, issuer, audit)
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
         app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app

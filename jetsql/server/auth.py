@@ -13,6 +13,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any, Final, Protocol, TypeVar
 
@@ -24,8 +25,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
 from jetsql.jobs.access.access_records import Right, Securable
-from jetsql.jobs.access.logins import Identity, IssuerTokens, Logins, TokenUsers
-from jetsql.request import OWNER, Caller, Endpoint, acting_for
+from jetsql.jobs.access.logins import Identity, IssuerTokens, Logins, TokenUsers, shown_token
+from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
+from jetsql.request import OWNER, Caller, Endpoint, acting_for, current
 from jetsql.server.statement_response import error_response
 
 T = TypeVar("T")
@@ -78,10 +80,11 @@ class TokenAuth:
         names: Collection[str] = (),
         accounts: Accounts | None = None,
         issuer: IssuerTokens | None = None,
+        audit: AuditLog = NO_AUDIT,
     ) -> None:
         self._token = token.encode()
         self._accounts = accounts
-        self._logins = Logins(token, accounts, issuer)
+        self._logins = Logins(token, accounts, issuer, audit)
         # While the issuer does not answer, other requests do not wait.
         self._checks = ThreadPoolExecutor(_CHECK_THREADS, thread_name_prefix="issuer")
         self._addresses = frozenset(name.casefold() for name in names)
@@ -118,7 +121,8 @@ class TokenAuth:
             if refusal is None or refusal.status_code != 401:
                 self._note_use(headers, caller)
             else:
-                await self.delay_failure(caller.address)
+                with acting_for(caller):
+                    await self.delay_failure(caller.address)
             with acting_for(caller):
                 await (app if refusal is None else refusal)(scope, receive, send)
 
@@ -231,17 +235,25 @@ class TokenAuth:
 
     async def delay_failure(self, address: str) -> None:
         """Note a failed login from an address, and return when it may be answered."""
-        await sleep(self._logins.failure_delay(address))
+        await sleep(self._logins.failure_delay(replace(current().caller, address=address)))
+
+    def note_login(self, caller: Caller) -> None:
+        """Note that a client has logged in, which each of its requests may do."""
+        self._logins.succeeded(caller)
 
     def _caller(self, headers: Headers, scope: Scope) -> Caller:
         """Return the caller of a request; without a user if it has no token, as those of `admit_sessions`."""
         endpoint = Endpoint.CONSOLE if self._is_own(scope["path"]) else Endpoint.HTTP
         identity = self.identity_of_request(headers)
-        return Caller("" if identity is None else identity.user, endpoint, _address(scope))
+        user = "" if identity is None else identity.user
+        token = shown_token(user, _bearer(headers) or "")
+        return Caller(user, endpoint, _address(scope), token, headers.get("user-agent", ""))
 
     def _note_use(self, headers: Headers, caller: Caller) -> None:
         """Note the use of a user's token if that is due, without waiting for the store."""
         token = _bearer(headers)
+        if caller.user:
+            self.note_login(caller)
         if token is None or self._accounts is None or caller.user in ("", OWNER):
             return
         if self._accounts.is_note_due(token):

@@ -6,18 +6,22 @@ reads slowly. This is the back-pressure: the next row is fetched only when there
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import traceback
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final, Protocol
 
 from jetsql.errors import ErrorReport, StatementError
+from jetsql.jobs.access.user_limits import LIMIT_EXCEEDED, UserLimits
+from jetsql.jobs.audit.audit_log import AuditLog, StatementRecord
 from jetsql.request import Cancellation, cancellable, current
 from jetsql.server import wire
 from jetsql.server.client_sessions import ClientSessions, Session
+from jetsql.server.statement_rows import ARROW_END, StatementRows, count_rows
 
 _LOG: Final = logging.getLogger(__name__)
 _SESSION_CLOSED: Final = "The session was closed."
@@ -54,6 +58,14 @@ It blocks while there is no room, and raises ClientDisconnected when the client 
 
 
 class ErrorReporter(Protocol):
+    @property
+    def limits(self) -> UserLimits:
+        """Return the limits of the caller."""
+
+    @property
+    def audit(self) -> AuditLog:
+        """Return the audit log."""
+
     def error(self, error: BaseException, text: str) -> ErrorReport: ...
 
     def without_secrets(self, text: str) -> str: ...
@@ -72,12 +84,13 @@ class RunningStatements:
     def add(self, request: StatementRequest) -> None:
         """Add a statement, so that it can be cancelled.
 
-        Raises StatementError REQUEST_NOT_READABLE if a running statement of the session has its id.
+        Raises StatementError REQUEST_NOT_READABLE if a running statement of the session has its id, and LIMIT_EXCEEDED.
         """
         with self._lock:
             if request.key in self._running:
                 message = f"A statement with the id {request.id} is already running."
                 raise StatementError("REQUEST_NOT_READABLE", message)
+            self._engine.limits.check_statements(sum(each.user == request.user for each in self._running.values()))
             self._running[request.key] = request
 
     def remove(self, request: StatementRequest) -> None:
@@ -88,16 +101,26 @@ class RunningStatements:
     def run(self, request: StatementRequest, emit: Emit) -> None:
         """Run a statement on this thread, to its end."""
         try:
-            with cancellable(request.cancellation), self._sessions.using(request.session) as session:
-                with closing(self._lines(session, request)) as lines:
+            record = self._engine.audit.statement(request.text, _short_name(request.session), request.id)
+        except StatementError as error:  # the audit log has to record it, and cannot
+            self._fail(request, error, emit)
+            return
+        try:
+            limited = self._engine.limits.limited_time(request.cancellation)
+            using = self._sessions.using(request.session)
+            with record.active(), limited, cancellable(request.cancellation), using as session:
+                with closing(self._lines(session, request, record)) as lines:
                     for line in lines:
                         request.cancellation.check()
                         emit(line)
         except ClientDisconnected:
+            record.cancel()
             _LOG.info("A client disconnected before its statement had ended")
         except Exception as error:
             # The outermost frame of a statement: the client receives every error, including Spark's Java errors.
-            self._fail(request, error, emit)
+            self._fail(request, error, emit, record)
+        finally:
+            record.end()
 
     def cancel(self, statement_id: str, session_id: str | None = None) -> None:
         """Cancel a statement of a session, or one that was sent without a session.
@@ -147,14 +170,17 @@ class RunningStatements:
     def __len__(self) -> int:
         return len(self._running)
 
-    def _lines(self, session: Session, request: StatementRequest) -> Generator[bytes, None, None]:
+    def _lines(
+        self, session: Session, request: StatementRequest, record: StatementRecord
+    ) -> Generator[bytes, None, None]:
+        rows = StatementRows(record, self._engine.limits.rows_most)
         if request.arrow:
-            yield from session.run_arrow(request.text, request.parameters)
+            yield from _counted(session.run_arrow(request.text, request.parameters), rows)
             return
         result = session.run(request.text, request.parameters, request.live)
         if result.live is not None:
             self._add_streaming_select(request)
-        yield from wire.lines(result)
+        yield from wire.lines(result, rows)
 
     def _add_streaming_select(self, request: StatementRequest) -> None:
         """Mark a statement to end with its session, which may have been closed while Spark planned the statement."""
@@ -163,12 +189,36 @@ class RunningStatements:
         if request.session is not None and request.session not in self._sessions:
             request.cancellation.cancel(_SESSION_CLOSED)
 
-    def _fail(self, request: StatementRequest, error: Exception, emit: Emit) -> None:
+    def _fail(
+        self, request: StatementRequest, error: Exception, emit: Emit, record: StatementRecord | None = None
+    ) -> None:
         trace = self._engine.without_secrets("".join(traceback.format_exception(error))) if request.trace else ""
+        report = replace(self._engine.error(error, request.text), trace=trace)
+        if record is not None:  # recorded before the client knows
+            if request.cancellation.is_requested and report.condition != LIMIT_EXCEEDED:
+                record.cancel()
+            else:
+                record.fail(report.condition)
+            record.end()
         try:
-            emit(replace(self._engine.error(error, request.text), trace=trace))
+            emit(report)
         except ClientDisconnected:
             _LOG.info("A client disconnected before it received the error of its statement")
+
+
+def _counted(parts: Iterator[bytes], rows: StatementRows) -> Iterator[bytes]:
+    """Yield the parts of an Arrow stream. The rows end before the part with the end, by which the client knows it."""
+    for part in parts:
+        count = count_rows(part)
+        rows.add_rows(count)
+        if not count and part.endswith(ARROW_END):
+            rows.end()
+        yield part
+
+
+def _short_name(session: str | None) -> str:
+    """Return a name of a session for the audit log, by which the session cannot be used."""
+    return "" if session is None else hashlib.sha256(session.encode()).hexdigest()[:12]
 
 
 class ClientDisconnected(Exception):

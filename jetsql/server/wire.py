@@ -37,36 +37,43 @@ from jetsql.live_rows import Live
 from jetsql.output.values import as_json
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
+from jetsql.server.statement_rows import StatementRows
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 ARROW_TYPE: Final = "application/vnd.apache.arrow.stream"
 _CHUNK_CHARS: Final = 64 * 1024
 
 
-def lines(result: StatementResult) -> Generator[bytes, None, None]:
-    """Yield the lines of a result, with about 64 KiB of rows in a line. Raises the errors of reading the rows."""
+def lines(result: StatementResult, rows_sent: StatementRows) -> Generator[bytes, None, None]:
+    """Yield the lines of a result, with about 64 KiB of rows in a line. Raises the errors of reading the rows.
+
+    rows_sent: counts the rows, and ends before the client can know that the result is complete.
+    """
     kinds = ["" if column.type == "variant" else column.type for column in result.columns]
     columns = [_column(column) for column in result.columns]
     if result.live is None:
         yield _line({"columns": columns})
-        count = yield from _row_lines(result.rows, kinds)
+        count = yield from _row_lines(result.rows, kinds, rows_sent)
     else:
         yield _line({"columns": columns, "live": result.live.mode.value})
-        count = yield from _batches(result.live, kinds)
+        count = yield from _batches(result.live, kinds, rows_sent)
+    rows_sent.end()
     yield _line({"end": {"rows": count}})
 
 
-def _batches(live: Live, kinds: list[str]) -> Generator[bytes, None, int]:
+def _batches(live: Live, kinds: list[str], rows_sent: StatementRows) -> Generator[bytes, None, int]:
     count = 0
     with closing(live.batches) as batches:
         for batch in batches:
-            rows = yield from _row_lines(batch.rows, kinds)
+            rows = yield from _row_lines(batch.rows, kinds, rows_sent)
             yield _line({"batch": {"number": batch.number, "rows": rows}})
             count += rows
     return count
 
 
-def _row_lines(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[bytes, None, int]:
+def _row_lines(
+    rows: Iterator[tuple[Any, ...]], kinds: list[str], rows_sent: StatementRows
+) -> Generator[bytes, None, int]:
     """Yield lines of rows, and return the number of rows."""
     count, size = 0, 0
     chunk: list[str] = []
@@ -76,12 +83,15 @@ def _row_lines(rows: Iterator[tuple[Any, ...]], kinds: list[str]) -> Generator[b
             chunk.append(text)
             count, size = count + 1, size + len(text)
             if size >= _CHUNK_CHARS:
+                rows_sent.add_rows(len(chunk))
                 yield _rows(chunk)
                 size, chunk = 0, []
     except Exception:
         if chunk:
+            rows_sent.add_rows(len(chunk))
             yield _rows(chunk)  # the rows before the error
         raise
+    rows_sent.add_rows(len(chunk))
     if chunk:
         yield _rows(chunk)
     return count

@@ -18,7 +18,8 @@ from typing import Final
 
 import platformdirs
 
-from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.audit.audit_settings import AuditSettings
+from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
 from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, values_by_name
 from jetsql.setting_values import (
@@ -194,6 +195,8 @@ class Settings:
         "them.",
         is_path=True,
     )
+    audit: AuditSettings = group(AuditSettings)
+    limits: LimitSettings = group(LimitSettings)
     jobs: JobSettings = group(JobSettings)
     watchdog: WatchdogSettings = group(WatchdogSettings)
     endpoints: EndpointSettings = group(EndpointSettings)

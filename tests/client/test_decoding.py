@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from jetsql.client.decoding import Struct, create_decoder, parse_line
+from jetsql.jobs.audit.audit_log import NO_AUDIT
 from jetsql.output.values import as_json
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
+from jetsql.server.statement_rows import StatementRows
 from jetsql.server.wire import lines
 from tests.support.hypothesis_profiles import examples
 
@@ -164,7 +166,8 @@ def test_column_types_decide_the_encoding_of_a_row(kind: str, written: str) -> N
             return "[1]"
 
     value = {"variant": Variant(), "decimal(3,1)": Decimal("1.5"), "string": "[1]"}[kind]
-    _, row, _ = b"".join(lines(StatementResult((Column("v", kind),), iter([(value,)])))).decode().splitlines()
+    sent = StatementRows(NO_AUDIT.statement(""), 0)
+    _, row, _ = b"".join(lines(StatementResult((Column("v", kind),), iter([(value,)])), sent)).decode().splitlines()
     assert row == f'{{"rows":[[{written}]]}}'
 
 

@@ -22,8 +22,9 @@ from jetsql.engine.jvm.java_classes import java, without_secrets
 from jetsql.engine.jvm.throwables import throwable_of
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.kafka_topics import check_topic
-from jetsql.engine.session.spark_statements import caller_of_group
+from jetsql.engine.session.spark_statements import statement_of_group
 from jetsql.errors import JetSQLError
+from jetsql.jobs.audit.audit_log import collected_objects
 from jetsql.jobs.model.job import quoted_text
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.language import STATEMENT_FILTER
@@ -64,7 +65,11 @@ class EngineCallbacks:
     find_state: Callable[..., dict[str, Any]]
     """Return where the state of a job is, see `JobState.java`."""
     log_in: Callable[..., dict[str, Any]]
-    """Check the name and the token of a client, and return its user and the delay of the answer."""
+    """Check the name and the token of a client; return its user, the id of the token and the delay of the answer."""
+    audit_begin: Callable[..., None]
+    """Record that a statement of a client of Spark's endpoints begins, or refuse it."""
+    audit: Callable[..., None]
+    """Record the end of a statement of a client of Spark's endpoints."""
 
 
 class EngineFunctions:
@@ -78,17 +83,20 @@ class EngineFunctions:
     def call(self, function: str, number: str | None, session: Any, user: str | None, origin: str, request: str) -> Any:
         """Call a function for the caller of a statement; called from Java. user: of a session with a client"""
         endpoint, address = origin.split(" ", 1)
-        caller = caller_of_group(endpoint) or Caller(OWNER, endpoint, address)
+        caller, record = statement_of_group(endpoint) or (Caller(OWNER, endpoint, address), None)
         if user is not None:
             caller = replace(caller, user=user)
-        with self._cancellable(number), acting_for(caller):
+        with self._cancellable(number), acting_for(caller), collected_objects(record) as objects:
             arguments = json.loads(request)
             try:
                 response = self._respond(function, session, arguments)
             except JetSQLError as error:
-                return json.dumps({"error": _encode_error(error, arguments.get("text", ""))})
+                failed = {"error": _encode_error(error, arguments.get("text", ""))}
+                return json.dumps(failed | ({"objects": list(objects)} if objects else {}))
             except Exception as error:  # the boundary to Java, which an exception would cross without its message
                 return _encode_other_error(error)
+            if function == "execute" and objects:
+                response["objects"] = list(objects)
             return None if response is None else json.dumps(response)
 
     def _respond(self, function: str, session: Any, arguments: dict[str, Any]) -> Any:

@@ -28,6 +28,7 @@ from jetsql.engine.session.engine_sessions import open_engine_session
 from jetsql.engine.session.streaming_selects import StreamingSelect
 from jetsql.engine.session.timestamps import with_offsets
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
+from jetsql.jobs.audit.audit_log import StatementRecord, active_record, note_objects
 from jetsql.live_rows import Live
 from jetsql.request import Caller
 from jetsql.resultset import Column
@@ -42,7 +43,7 @@ _COMMAND_PLANS = ("LocalRelation", "CommandResult", "LocalTableScan")
 
 
 Row = TypeVar("Row")
-_callers: Final[dict[str, Caller]] = {}  # of running statements, by their job groups
+_statements: Final[dict[str, tuple[Caller, StatementRecord | None]]] = {}  # those that run, by their job groups
 
 
 @dataclass(frozen=True)
@@ -154,13 +155,13 @@ def _column(field: StructField) -> Column:
 @contextmanager
 def _cancellable(spark: SparkSession) -> Iterator[None]:
     """Cancel the Spark jobs of this thread when the statement is cancelled. Raises STATEMENT_CANCELLED then."""
-    statement = request.current().cancellation
-    if statement is request.NEVER:
+    statement, record = request.current().cancellation, active_record()
+    if statement is request.NEVER and record is None:
         yield
         return
     context: Any = spark.sparkContext._jsc.sc()
     group = f"jetsql-{uuid.uuid4()}"  # `Callers.java` knows it by this prefix
-    _callers[group] = request.current().caller
+    _statements[group] = request.current().caller, record
     context.setJobGroup(group, "", True)
     try:
         with statement.on_cancel(lambda: java(spark).scheduling.CancelledJobGroups.cancel(spark._jsparkSession, group)):
@@ -169,13 +170,15 @@ def _cancellable(spark: SparkSession) -> Iterator[None]:
         statement.check()
         raise
     finally:
-        del _callers[group]
+        del _statements[group]
         context.clearJobGroup()
+        if record is not None:
+            note_objects(json.loads(java(spark).common.StatementObjects.take(group)))
 
 
-def caller_of_group(group: str) -> Caller | None:
-    """Return the caller of the statement that runs in a job group; None if there is none."""
-    return _callers.get(group)
+def statement_of_group(group: str) -> tuple[Caller, StatementRecord | None] | None:
+    """Return the caller and the record of the statement that runs in a job group; None if there is none."""
+    return _statements.get(group)
 
 
 def _cancellable_rows(spark: SparkSession, rows: Iterator[Row]) -> Generator[Row, None, None]:

@@ -165,3 +165,11 @@ def cannot_open(endpoint: str, setting: str, host: str, port: int, reason: str) 
         f"{endpoint} cannot listen on {host}:{port}: {reason.rstrip('.')}.",
         hint=f"Set {setting}_port to a free port, or to 0 for any, and {setting}_host to an address of this machine.",
     )
+
+
+def limit_thrift(spark: Session, statements: int, rows: int, seconds: float) -> None:
+    """Limit what each user without ADMIN may run at the Thrift endpoint; 0 for no limit.
+
+    statements: that run at a time. rows: of a result. seconds: of a statement
+    """
+    java(spark).endpoints.ThriftLimits.set(statements, rows, float(seconds))

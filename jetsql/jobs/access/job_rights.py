@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from jetsql.errors import StatementError
 from jetsql.jobs.access.access_records import Right, SecurableKind
 from jetsql.jobs.access.access_state import AccessState
-from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job import Job, Plan
 from jetsql.request import OWNER
 
 
@@ -23,6 +23,14 @@ def needed_rights(plan: Plan, side_tables: Sequence[str]) -> Iterator[tuple[Righ
         if written.overwrite or changes_rows:
             yield Right.MODIFY, written.sink.table
     yield from ((Right.INSERT, table) for table in side_tables)
+
+
+def used_tables(job: Job) -> Iterator[tuple[str, str]]:
+    """Return the tables that a job reads and writes, with the right that each needs, as the audit log names them."""
+    for source in job.plan.analysis.sources:
+        yield Right.SELECT.value, source.name
+    for right, table in needed_rights(job.plan, ()):
+        yield right.value, table
 
 
 def lost_rights(owner: str) -> StatementError:

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Any, Final, Protocol
 
+from jetsql.home.discovery import TOKEN
+from jetsql.home.token_form import token_id
 from jetsql.jobs.access.failed_logins import FailedLogins
+from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
+from jetsql.jobs.audit.audited_logins import AuditedLogins
 from jetsql.jobs.model.job import name_key
-from jetsql.request import OWNER
+from jetsql.request import OWNER, Caller, Endpoint
 
 _OLD_OWNER: Final = "engine"
 """The name of the built-in user in the profiles of older clients."""
 
-REFUSED: Final[dict[str, Any]] = {"user": "", "delay": 0.0}
+REFUSED: Final[dict[str, Any]] = {"user": "", "token": "", "delay": 0.0}
 """The answer to a login that is refused."""
 
 
@@ -79,10 +83,17 @@ class Logins:
     without JWTs.
     """
 
-    def __init__(self, token: str, users: TokenUsers | None, issuer: IssuerTokens | None = None) -> None:
+    def __init__(
+        self,
+        token: str,
+        users: TokenUsers | None,
+        issuer: IssuerTokens | None = None,
+        audit: AuditLog = NO_AUDIT,
+    ) -> None:
         self._token = token.encode()
         self._users = users
         self._issuer = issuer
+        self._audited = AuditedLogins(audit)
         self._failed = FailedLogins()
 
     def needs_check(self, text: str) -> bool:
@@ -129,10 +140,12 @@ class Logins:
         """Check the name and the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
         self.check(token)
         user = self.named_user_of(name, token)
+        caller = Caller(user or name, Endpoint.THRIFT, address, shown_token(user, token))
         if user is None:
-            return REFUSED | {"delay": self.failure_delay(address)}
+            return REFUSED | {"delay": self.failure_delay(caller)}
+        self.succeeded(caller)
         self.note_use(token)
-        return {"user": user, "delay": 0.0}
+        return {"user": user, "token": caller.token, "delay": 0.0}
 
     def note_use(self, token: str) -> None:
         """Note the use of a user's token if that is due. The login does not wait for the store."""
@@ -140,6 +153,20 @@ class Logins:
         if users is not None and users.is_note_due(token):
             Thread(target=users.note_use, args=(token,), daemon=True).start()
 
-    def failure_delay(self, address: str) -> float:
-        """Note a failed login from an address, and return the seconds before it is answered."""
-        return 0.0 if self._users is None else self._failed.note(address)
+    def succeeded(self, caller: Caller) -> None:
+        """Note that a client has logged in, which each of its requests does."""
+        self._audited.succeeded(caller)
+
+    def refused(self, caller: Caller, reason: str) -> None:
+        """Note that a client with a valid token may not use an endpoint. reason: a phrase"""
+        self._audited.failed(caller, reason)
+
+    def failure_delay(self, caller: Caller) -> float:
+        """Note a failed login, and return the seconds before it is answered."""
+        self._audited.failed(caller)
+        return 0.0 if self._users is None else self._failed.note(caller.address)
+
+
+def shown_token(user: str | None, text: str) -> str:
+    """Return the id of a token, which does not help to log in; the name of the file for that of the home."""
+    return TOKEN if user == OWNER else token_id(text)

@@ -15,6 +15,7 @@ from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, U
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.logins import Identity
 from jetsql.jobs.access.user_tokens import is_token
+from jetsql.jobs.audit.audit_log import note_object
 from jetsql.jobs.model.job import name_key
 from jetsql.request import OWNER
 
@@ -95,7 +96,9 @@ class TokenAccounts(ABC):
 
     def require(self, right: Right, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on the engine. what: what needs it"""
-        if not self.has_right(right):
+        is_allowed = self.has_right(right)
+        note_object(right.value, "ENGINE", is_allowed)
+        if not is_allowed:
             raise refused(self.user, what, right)
 
 

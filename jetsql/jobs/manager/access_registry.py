@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jetsql.errors import JetSQLError
 from jetsql.jobs.access import access_changes
+from jetsql.jobs.access.access_differences import differences
 from jetsql.jobs.access.access_records import Right, Securable, SecurableKind, UserToken
 from jetsql.jobs.access.access_state import BUILT_IN, AccessState
 from jetsql.jobs.access.effective_rights import published_rights
 from jetsql.jobs.access.token_accounts import TokenAccounts, refused
+from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog, note_object
 from jetsql.jobs.lifecycle.runtime import RightsGates
 from jetsql.jobs.model.job import Job, name_key
 from jetsql.request import OWNER, Caller
@@ -49,6 +51,7 @@ class AccessRegistry(TokenAccounts):
         submit: Callable[[Callable[[], None]], Future[None]],
         clock: Callable[[], float],
         enforce: Callable[[AccessState, AccessState], str],
+        audit: AuditLog = NO_AUDIT,
     ) -> None:
         """Create it without users.
 
@@ -59,6 +62,7 @@ class AccessRegistry(TokenAccounts):
         self._gates = gates
         self._submit = submit
         self._enforce = enforce
+        self.audit = audit
         self._state = AccessState()
         self._changes = Lock()
         self._listeners: list[Callable[[], None]] = []
@@ -91,6 +95,7 @@ class AccessRegistry(TokenAccounts):
             if after != before:
                 self._publish()
         if after != before:
+            self._audit_changes(before, after)
             for listener in self._listeners:
                 listener()
         return before, after
@@ -98,6 +103,10 @@ class AccessRegistry(TokenAccounts):
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call a function after each change, on its thread; before that, the change holds for each check."""
         self._listeners.append(listener)
+
+    def _audit_changes(self, before: AccessState, after: AccessState) -> None:
+        for change in differences(before, after) if self.audit.is_on else ():
+            self.audit.note("rights", detail=change)
 
     def _publish(self) -> None:
         self._gates.publish_rights(published_rights(self._state))
@@ -188,10 +197,14 @@ class AccessRegistry(TokenAccounts):
 
     def require_on(self, right: Right, thing: Securable, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on an object other than a job."""
-        if not self._state.allowed(self.user, right, thing):
+        is_allowed = self._state.allowed(self.user, right, thing)
+        note_object(right.value, f"{thing.kind.value} {thing.text}", is_allowed)
+        if not is_allowed:
             raise refused(self.user, what, right, f" on the {thing.kind.value.lower()} {thing.text}")
 
     def require_on_job(self, right: Right, job: Job, what: str) -> None:
         """Raise StatementError NOT_ALLOWED if the caller lacks a right on a job that is visible."""
-        if not self.has_right_on_job(right, job):
+        is_allowed = self.has_right_on_job(right, job)
+        note_object(right.value, f"JOB {job.name}", is_allowed)
+        if not is_allowed:
             raise refused(self.user, what, right, f" on the job {job.name}")

@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Final
 from jetsql import request
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.access.job_rights import used_tables
+from jetsql.jobs.audit.audit_event import DENIED, AuditedObject
+from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog, note_object
 from jetsql.jobs.lifecycle.events import (
     AlterOptions,
     EngineCrashed,
@@ -33,6 +36,7 @@ from jetsql.jobs.lifecycle.events import (
     SnapshotFailed,
     SnapshotFinished,
     SnapshotWritten,
+    StartRun,
     Step,
     StopRun,
     Submit,
@@ -80,6 +84,7 @@ class Manager:
         settings: JobSettings | None = None,
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
+        audit: AuditLog = NO_AUDIT,
     ) -> None:
         """Create the manager; `start` starts the jobs.
 
@@ -90,6 +95,7 @@ class Manager:
         self.settings = settings or JobSettings()
         self.clock = clock
         self.metrics = metrics or Metrics()
+        self.audit = audit
         self.new_id = IdMaker(clock, after=store.newest_id())
         self.registry = JobRegistry(store.job)
         self.workers = Workers(runtime, self.report, self.settings.stop_deadline_seconds)
@@ -105,12 +111,12 @@ class Manager:
             self.registry.live,
             self._apply_with_retry,
         )
-        self.connections = ConnectionRegistry(store, runtime, self._writer.submit)
+        self.connections = ConnectionRegistry(store, runtime, self._writer.submit, audit)
         self.functions = FunctionRegistry(store, runtime, self._writer.submit)
         self.owner_rights = OwnerRights(
             runtime, self.registry, self.apply, self.workers.cause_of, self.settings.statement_wait_seconds
         )
-        self.access = AccessRegistry(store, runtime, self._writer.submit, clock, self.owner_rights.enforce)
+        self.access = AccessRegistry(store, runtime, self._writer.submit, clock, self.owner_rights.enforce, audit)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -173,6 +179,8 @@ class Manager:
         """
         request.current().cancellation.check()
         caller = request.current().caller
+        for used in used_tables(job):
+            note_object(*used)
         view = self._writer.submit(lambda: self._submit(job, caller)).result()
         _LOG.info("Job %s was submitted by %s", job.id, caller)
         return view
@@ -327,6 +335,8 @@ class Manager:
         if view.job.snapshot_request is not None and step.job.snapshot_request is None:
             self.snapshot_names.finish(view.job.snapshot_request, step.snapshot or step.history_message)
         self._record_metrics(step.job, event)
+        if isinstance(event, RightsLost):
+            self.audit.note("right lost", Caller(step.job.owner), outcome=DENIED, job=step.job.id)
         self._show(step, updated_stats(view.stats, event, step))
         self._retention.on_step(view.job, step.job)
         return step
@@ -353,6 +363,9 @@ class Manager:
 
     def _show(self, step: Step, stats: RunStats) -> JobView:
         """Publish a step. Actions are dispatched first, so that a statement that sees the step can wait for them."""
+        for action in step.actions:
+            if isinstance(action, StartRun):
+                self._audit_start(action.job)
         self.workers.dispatch([action for action in step.actions if not isinstance(action, ScheduleRetry)])
         for action in step.actions:
             if isinstance(action, ScheduleRetry):
@@ -360,6 +373,10 @@ class Manager:
         view = JobView(step.job, stats)
         self.registry.put(view)
         return view
+
+    def _audit_start(self, job: Job) -> None:
+        objects = tuple(AuditedObject(*used) for used in used_tables(job))
+        self.audit.note("job start", Caller(job.owner), job=job.id, objects=objects, detail=f"Run {job.run} starts.")
 
     def _retry_later(self, action: ScheduleRetry) -> None:
         self._writer.call_at(action.time, lambda: self._on_event(RetryDue(action.run)))

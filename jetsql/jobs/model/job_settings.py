@@ -1,4 +1,4 @@
-"""Timeouts, delays and retention of jobs, a part of the engine's settings."""
+"""Timeouts, delays and retention of jobs, and the limits of users: parts of the engine's settings."""
 
 from __future__ import annotations
 
@@ -48,4 +48,19 @@ class JobSettings:
         parse_count,
         "When more jobs than this have ended, the oldest of them are deleted.",
         is_advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class LimitSettings:
+    """Limits of each user without ADMIN; 0 for none."""
+
+    user_statements_most: int = setting(
+        0, parse_count, "The limit of statements that a user without `ADMIN` runs at a time; 0 for none."
+    )
+    user_rows_most: int = setting(
+        0, parse_count, "The limit of rows that a statement of a user without `ADMIN` returns; 0 for none."
+    )
+    user_statement_seconds: float = setting(
+        0.0, parse_seconds, "How long a statement of a user without `ADMIN` may run; 0 for any time."
     )

@@ -13,6 +13,7 @@ from typing import Final
 
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements.access.audit_relation import AUDIT_COLUMNS, audit_relation
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
 from jetsql.jobs.statements.function_statements import FUNCTION_COLUMNS, functions_relation
 from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
@@ -42,6 +43,7 @@ SYSTEM_TABLES: Final = (
     SystemTable("engines", "A row for each engine of the store.", ENGINE_COLUMNS, engines_relation, True),
     SystemTable("functions", "A row for each function in Python.", FUNCTION_COLUMNS, functions_relation),
     SystemTable("metrics", "A row for each batch of a job, or for several batches.", METRICS_COLUMNS, metrics_relation),
+    SystemTable("audit", "A row for each of the newest events of the audit log.", AUDIT_COLUMNS, audit_relation),
 )
 _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}
 

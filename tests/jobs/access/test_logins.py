@@ -93,10 +93,10 @@ def test_disabled_token_of_the_home_is_refused() -> None:
 def test_login_is_noted_and_a_failed_one_delayed() -> None:
     users = Users()
     logins = Logins("home's", users)
-    assert logins.log_in("ann", "ann's", "10.0.0.1") == {"user": "ann", "delay": 0.0}
+    assert logins.log_in("ann", "ann's", "10.0.0.1") == {"user": "ann", "token": "", "delay": 0.0}
     assert users.noted.wait(30)
     answers = [logins.log_in("bob", "ann's", "10.0.0.1") for _ in range(21)]
-    assert answers[:20] == [REFUSED] * 20 and answers[20] == {"user": "", "delay": 1.0}
+    assert answers[:20] == [REFUSED] * 20 and answers[20] == REFUSED | {"delay": 1.0}
 
 
 def test_failed_logins_are_answered_slowly_after_twenty_in_a_minute() -> None:

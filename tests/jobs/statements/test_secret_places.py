@@ -124,6 +124,7 @@ PLACES: dict[str, tuple[Callable[[JobsHarness], str], int, str]] = {
     "jetsql.metrics": (in_relation("metrics"), 0, "'j'"),
     "jetsql.members": (in_relation("members"), 0, "'driver'"),
     "jetsql.engines": (in_relation("engines"), 0, "'leader'"),
+    "jetsql.audit": (in_relation("audit"), 0, "'job start'"),
     "/metrics": (scraped, 0, 'job="j"'),
 }
 

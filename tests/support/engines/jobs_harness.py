@@ -12,6 +12,9 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.audit.audit_file import AuditFile
+from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
+from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.lifecycle.runtime import JobRuntime
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Version, quoted_text
@@ -178,7 +181,8 @@ def run_manager(
     runtime = runtime or InMemoryRuntime()
     opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
     as_protocol: JobRuntime = runtime
-    manager = Manager(opened, as_protocol, settings, clock)
+    audit = AuditLog(AuditFile(place), AuditSettings()) if isinstance(place, Path) else NO_AUDIT
+    manager = Manager(opened, as_protocol, settings, clock, audit=audit)
     manager.start()
     try:
         yield JobsHarness(runtime, manager, opened)

@@ -21,10 +21,14 @@ from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.storage import storage_of
 from jetsql.identity.open_issuer import open_issuer
+from jetsql.jobs.access.user_limits import UserLimits
+from jetsql.jobs.audit.audit_file import AuditFile
+from jetsql.jobs.audit.audit_log import AuditLog
+from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.lifecycle.runtime import CheckpointImage
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
-from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.jobs.statements.statement_table import execute
@@ -95,15 +99,18 @@ class Managed:
         runtime: InMemoryRuntime | None = None,
         has_lock: bool = True,
         identity: IdentitySettings = IdentitySettings(),  # noqa: B008  # it is frozen
+        limits: LimitSettings = LimitSettings(),  # noqa: B008  # it is frozen
     ) -> None:
         self.home = make_home(home)
         self.runtime = runtime or InMemoryRuntime()
         self._lock = HomeLock(self.home, service) if has_lock else None
         self.store = Store(self.home / "jetsql.db")
-        self.manager = Manager(self.store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0))
+        audit = AuditLog(AuditFile(self.home), AuditSettings())
+        self.manager = Manager(self.store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0), audit=audit)
         self.queries = JobQueries(self.manager)
         self.accounts = self.manager.access
         self.issuer_users = open_issuer(identity, self.accounts, self.accounts.change, self.manager.clock)
+        self.limits = UserLimits(limits, self.accounts)
         self.manager.start()
         self.dead = threading.Event()
         self.is_closing = False
@@ -143,6 +150,10 @@ class Managed:
     def back_up(self, folder: Path) -> BackupManifest:
         source = BackedUpHome(self.home, storage_of(self.home), self.store.database)
         return OnlineBackups(source, StillEngine()).write(folder)
+
+    @property
+    def audit(self) -> AuditLog:
+        return self.manager.audit
 
     def without_secrets(self, text: str) -> str:
         return text

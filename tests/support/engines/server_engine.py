@@ -14,6 +14,9 @@ import pyarrow
 
 from jetsql.backup.backup_manifest import BackupManifest, SavedJob
 from jetsql.errors import EngineError, ErrorReport, JetSQLError
+from jetsql.jobs.access.user_limits import UserLimits
+from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
+from jetsql.jobs.model.job_settings import LimitSettings
 from jetsql.jobs.statements.metrics_sample import JobSample
 from jetsql.live_rows import Live, LiveBatch, LiveMode
 from jetsql.request import current
@@ -123,6 +126,8 @@ class ServedEngine:
     closed: bool = False
     leads: bool = True
     home: str = "nowhere"
+    audit: AuditLog = NO_AUDIT
+    limits: UserLimits = field(default_factory=lambda: UserLimits(LimitSettings(), None))
 
     def session(self) -> ServedSession:
         return ServedSession(self)

@@ -46,7 +46,7 @@ def run_server(
     issuer: whose JWTs are accepted.
     """
     stop_requested = threading.Event()
-    access = TokenAuth(TOKEN, accounts=getattr(engine, "accounts", None), issuer=issuer)
+    access = TokenAuth(TOKEN, accounts=getattr(engine, "accounts", None), issuer=issuer, audit=engine.audit)
     http_server = HttpServer(engine, access, stop_requested.set, idle_seconds, sessions_most)
     console(http_server, access)
     server = uvicorn.Server(http_config(http_server.app, access, settings, connections_most, certificate))

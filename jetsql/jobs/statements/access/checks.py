@@ -13,6 +13,7 @@ from typing import Any, Final
 from jetsql.errors import ErrorPlace, JetSQLError, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.access.job_rights import unchecked_rights
+from jetsql.jobs.audit.audit_log import note_object
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.lookup import find_job
@@ -52,7 +53,10 @@ def check_owner(manager: Manager, job: Job) -> None:
 
 def check_right(manager: Manager, statement: Statement, need: Need) -> None:
     """Raise StatementError NOT_ALLOWED if the caller lacks the right that a statement needs."""
-    if need.right is None or manager.access.is_admin:
+    if need.right is None:
+        return
+    if manager.access.is_admin:
+        note_object(need.right.value, "ENGINE" if need.job is None else f"JOB {need.job(statement).text}")
         return
     what = " ".join(_WORD.findall(type(statement).__name__)).upper()
     if need.job is None:

@@ -14,8 +14,8 @@ import org.apache.spark.sql.classic.SparkSession;
  * job groups, also those inside a script or EXECUTE IMMEDIATE, and knows the caller of each group.
  */
 public final class Callers {
-  private static final String GROUP = "spark.jobGroup.id";
-  private static final String OWN_GROUPS = "jetsql-";
+  static final String GROUP = "spark.jobGroup.id";
+  static final String OWN_GROUPS = "jetsql-";
 
   /** The origin of a statement in a session without a client: a program in the engine's process. */
   private static final String PROGRAM = "spark.sql ";
@@ -53,6 +53,11 @@ public final class Callers {
     if (client != null) return client;
     var group = session.sparkContext().getLocalProperty(GROUP);
     return group != null && group.startsWith(OWN_GROUPS) ? group + " " : PROGRAM;
+  }
+
+  /** Returns whether a session is one of a client of Spark's endpoints. */
+  public static boolean isClient(SparkSession session) {
+    return clients.containsKey(session);
   }
 
   /** Returns a session; for anything else, the active one of the thread, or null. */

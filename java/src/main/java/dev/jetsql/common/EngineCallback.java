@@ -36,17 +36,25 @@ public enum EngineCallback {
   /** {"schema", "name", "if_exists"}: null. */
   DROP_FUNCTION,
   /**
-   * {"token", "address"} of a client of Spark Connect: {"user", "has_users"}; {"user", "refusal"}
-   * without the right; {"refusal", "millis": before it} without a valid token.
+   * {"token", "address"} of a client of Spark Connect: {"user", "token": its id, "has_users"};
+   * {"user", "refusal"} without the right; {"refusal", "millis": before it} without a valid token.
    */
   LOG_IN_TO_CONNECT,
   /** {"job": a name or an id}: {"job", "path", "batch", "confs"}. */
   FIND_STATE,
   /**
-   * {"name", "token", "address"} of a client: {"user": "" if it is refused, "delay": the seconds
-   * before the answer}.
+   * {"name", "token", "address"} of a client: {"user": "" if it is refused, "token": its id,
+   * "delay": the seconds before the answer}.
    */
-  LOG_IN;
+  LOG_IN,
+  /** {"statement": its key} of a client of Spark's endpoints: null, or the refusal. */
+  AUDIT_BEGIN,
+  /**
+   * A statement of a client of Spark's endpoints at its end: {"caller": fields of `Caller`,
+   * "session", "statement", "text", "millis", "rows": null if they were not counted, "error": null
+   * or the message, "is_cancelled", "objects": [[right, name, whether it is allowed]]}: null.
+   */
+  AUDIT;
 
   private static final AtomicLong lastNumber = new AtomicLong();
   private static volatile EngineFunctions engine;

@@ -41,6 +41,7 @@ public final class PythonResponses {
     if (response == null) return null;
     if (response instanceof Throwable error) throw Exceptions.raise(error);
     var node = Json.read((String) response);
+    StatementObjects.noteAll(node.get("objects"));
     if (node.has("error")) throw Exceptions.raise(JetSqlException.of(node.get("error"), origin));
     return node;
   }

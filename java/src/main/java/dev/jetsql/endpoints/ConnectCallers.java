@@ -36,6 +36,13 @@ final class ConnectCallers implements ServerInterceptor {
       var holder = SparkConnectService$.MODULE$.getOrCreateIsolatedSession(user, session);
       Callers.put(holder.session(), "connect", client);
       Principals.set(holder.session(), ConnectUsers.current());
+      AuditedClients.put(
+          StatementAudit.connectSession(user, session),
+          new AuditedClients.Client(
+              ConnectUsers.current(),
+              "connect",
+              ConnectUsers.address(client),
+              ConnectUsers.tokenId()));
     } catch (Exception e) { // Spark then reports what is wrong with the session
       return;
     }

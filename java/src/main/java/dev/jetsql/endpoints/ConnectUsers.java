@@ -29,6 +29,7 @@ final class ConnectUsers implements ServerInterceptor {
       Metadata.Key.of("Authorization", Metadata.ASCII_STRING_MARSHALLER);
   private static final String BEARER = "bearer ";
   private static final Context.Key<String> USER = Context.key("user");
+  private static final Context.Key<String> TOKEN = Context.key("token");
   private static final String FIELD = "user_context";
 
   private final PendingLogins<SocketAddress> pending;
@@ -40,6 +41,11 @@ final class ConnectUsers implements ServerInterceptor {
   /** Returns the user of the request that this thread handles. */
   static String current() {
     return USER.get();
+  }
+
+  /** Returns the id of the token of the request that this thread handles. */
+  static String tokenId() {
+    return TOKEN.get();
   }
 
   @Override
@@ -67,7 +73,11 @@ final class ConnectUsers implements ServerInterceptor {
     }
     var user = login.get("user").textValue();
     var listener =
-        Contexts.interceptCall(Context.current().withValue(USER, user), call, headers, next);
+        Contexts.interceptCall(
+            Context.current().withValues(USER, user, TOKEN, login.get("token").textValue()),
+            call,
+            headers,
+            next);
     return login.get("has_users").booleanValue() ? new Named<>(listener, call, user) : listener;
   }
 
@@ -77,7 +87,7 @@ final class ConnectUsers implements ServerInterceptor {
     return isBearer ? given.substring(BEARER.length()).trim() : "";
   }
 
-  private static String address(SocketAddress client) {
+  static String address(SocketAddress client) {
     var address = client instanceof InetSocketAddress internet ? internet.getAddress() : null;
     return address == null ? "" : address.getHostAddress();
   }

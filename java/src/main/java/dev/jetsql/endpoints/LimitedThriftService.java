@@ -92,6 +92,9 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     var session = ThriftCalls.session(cliService, handle);
     Principals.set(session, client.user());
     Callers.put(session, "thrift", client.address());
+    AuditedClients.put(
+        handle.getSessionId().toString(),
+        new AuditedClients.Client(client.user(), "thrift", client.address(), client.tokenId()));
     if (database == null) return response;
     try {
       use(session, database);

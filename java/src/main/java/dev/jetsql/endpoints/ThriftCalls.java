@@ -18,6 +18,9 @@ import org.apache.hive.service.cli.SessionHandle;
 import org.apache.hive.service.cli.operation.Operation;
 import org.apache.hive.service.rpc.thrift.TCLIService;
 import org.apache.hive.service.rpc.thrift.TExecuteStatementReq;
+import org.apache.hive.service.rpc.thrift.TExecuteStatementResp;
+import org.apache.hive.service.rpc.thrift.TFetchResultsReq;
+import org.apache.hive.service.rpc.thrift.TFetchResultsResp;
 import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
 import org.apache.hive.service.rpc.thrift.TOperationHandle;
 import org.apache.hive.service.rpc.thrift.TSessionHandle;
@@ -77,6 +80,7 @@ final class ThriftCalls implements InvocationHandler {
 
   private final TCLIService.Iface service;
   private final CLIService sessions;
+  private final ThriftLimits limits = new ThriftLimits();
 
   private ThriftCalls(TCLIService.Iface service, CLIService sessions) {
     this.service = service;
@@ -111,13 +115,34 @@ final class ThriftCalls implements InvocationHandler {
         throw refused("Only an ADMIN may use " + method.getName() + " of the Thrift endpoint.");
       check(kind, client, rights);
       for (var argument : arguments) check(argument, client.user(), isRestricted);
-      var response = call(method, arguments);
+      var response =
+          isRestricted ? limited(method, arguments, client.user()) : call(method, arguments);
       return kind == Kind.LISTS && isRestricted
           ? visible(method, response, rights, client.user())
           : response;
     } catch (HiveSQLException e) {
       return refusal(method, e);
     }
+  }
+
+  /** Calls the service within the limits of the user. */
+  private Object limited(Method method, Object[] arguments, String user) throws Throwable {
+    if (arguments.length == 1 && arguments[0] instanceof TExecuteStatementReq statement) {
+      limits.begin(user, statement);
+      Operation begun = null;
+      try {
+        var response = (TExecuteStatementResp) call(method, arguments);
+        if (response.isSetOperationHandle()) begun = operation(response.getOperationHandle());
+        return response;
+      } finally {
+        limits.began(user, begun);
+      }
+    }
+    var response = call(method, arguments);
+    if (response instanceof TFetchResultsResp fetched
+        && arguments[0] instanceof TFetchResultsReq request)
+      limits.fetched(operation(request.getOperationHandle()), fetched.getResults());
+    return response;
   }
 
   private Object call(Method method, Object[] arguments) throws Throwable {
@@ -185,7 +210,7 @@ final class ThriftCalls implements InvocationHandler {
     return response;
   }
 
-  private static Object part(Object message, String getter) {
+  static Object part(Object message, String getter) {
     try {
       return message.getClass().getMethod(getter).invoke(message);
     } catch (NoSuchMethodException e) {

@@ -18,6 +18,7 @@ final class ThriftClient {
   private String name;
   private String token;
   private String user;
+  private String tokenId = "";
 
   private ThriftClient(TSocket socket) {
     this.socket = socket;
@@ -56,6 +57,11 @@ final class ThriftClient {
     return Objects.requireNonNull(user, "the client has not logged in");
   }
 
+  /** Returns the id of the token that the client has sent. */
+  String tokenId() {
+    return tokenId;
+  }
+
   /** Returns the IP address of the client, or an empty text. */
   String address() {
     InetAddress address = socket.getSocket().getInetAddress();
@@ -68,6 +74,7 @@ final class ThriftClient {
     var response = EngineCallback.LOG_IN.ask(null, request);
     var delay = response.get("delay").asDouble();
     if (delay > 0) pause(delay);
+    tokenId = response.get("token").asText();
     return response.get("user").asText();
   }
 

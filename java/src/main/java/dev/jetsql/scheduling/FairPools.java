@@ -24,15 +24,17 @@ import scala.Enumeration;
  * long as the others are busy. Next to twelve busy jobs on one core, a SELECT took two minutes.
  * Here, among equals, the pool that has waited the longest for its turn is first.
  *
- * <p>All statements share the default pool, in which Spark finishes the oldest first, so a long
- * SELECT would hold up the others. Here they share the cores of the pool, unless a file of settings
- * says otherwise.
+ * <p>The statements of an engine share the default pool, in which Spark finishes the oldest first,
+ * so a long SELECT would hold up the others. Here they share the cores of the pool, unless a file
+ * of settings says otherwise. The statements of each user of CREATE USER have a pool of their own,
+ * see {@link UserPools}.
  */
 public final class FairPools implements SchedulableBuilder {
   /** The local property of a thread with the name of its pool. */
   public static final String POOL = "spark.scheduler.pool";
 
   private static final String DEFAULT = "default";
+  private static final String USER = "user ";
 
   private final Pool root;
   private long turns;
@@ -55,6 +57,16 @@ public final class FairPools implements SchedulableBuilder {
       pools.buildPools();
       builder.set(scheduler, pools);
     }
+  }
+
+  /** Returns the pool of a user. */
+  static String ofUser(String user) {
+    return USER + user;
+  }
+
+  /** Returns whether a pool is one of a user; ids of jobs have no blank. */
+  public static boolean isOfUser(String pool) {
+    return pool.startsWith(USER);
   }
 
   @Override
@@ -81,7 +93,8 @@ public final class FairPools implements SchedulableBuilder {
     String name = properties == null ? DEFAULT : properties.getProperty(POOL, DEFAULT);
     Schedulable pool = root.getSchedulableByName(name);
     if (pool == null) {
-      pool = new TurnPool(name, SchedulingMode.FIFO(), 0, 1, false);
+      var mode = isOfUser(name) ? SchedulingMode.FAIR() : SchedulingMode.FIFO();
+      pool = new TurnPool(name, mode, 0, 1, false);
       root.addSchedulable(pool);
     }
     pool.addSchedulable(manager);

@@ -10,6 +10,7 @@ import dev.jetsql.catalog.TableRules;
 import dev.jetsql.catalog.TableVersions;
 import dev.jetsql.common.EventLogs;
 import dev.jetsql.common.Principals;
+import dev.jetsql.endpoints.AuditGate;
 import dev.jetsql.failures.RowPlaces;
 import dev.jetsql.flink.ProcessingTime;
 import dev.jetsql.flink.ResolveWindows;
@@ -33,10 +34,12 @@ import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.rewrites.patterns.MatchStrategy;
 import dev.jetsql.rewrites.patterns.PatternMatches;
+import dev.jetsql.rights.gates.AuditObjects;
 import dev.jetsql.rights.gates.PlanGate;
 import dev.jetsql.rights.gates.StatementGate;
 import dev.jetsql.scheduling.FairPools;
 import dev.jetsql.scheduling.LeakedJobCleanup;
+import dev.jetsql.scheduling.UserPools;
 import dev.jetsql.stream.ThriftStreamingSelects;
 import dev.jetsql.versions.SparkVersion;
 import dev.jetsql.watchdog.InterruptibleTasks;
@@ -60,10 +63,13 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
   public BoxedUnit apply(SparkSessionExtensions extensions) {
     extensions.injectParser(Parser::new);
     TypeArguments.inject(extensions);
+    extensions.injectHintResolutionRule(session -> new AuditGate((SparkSession) session));
+    extensions.injectHintResolutionRule(session -> new UserPools((SparkSession) session));
     // The gates come first: the other rules read the catalog, and reveal secrets.
     extensions.injectHintResolutionRule(session -> new StatementGate((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new PlanGate((SparkSession) session));
     extensions.injectCheckRule(session -> new PlanGate.Net((SparkSession) session));
+    extensions.injectPostHocResolutionRule(session -> new AuditObjects((SparkSession) session));
     extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());

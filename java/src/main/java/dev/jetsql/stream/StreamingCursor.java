@@ -108,7 +108,8 @@ public final class StreamingCursor {
     String execution = context.getLocalProperty(EXECUTION);
     // The query's thread inherits the local properties of the thread that starts it.
     context.addJobTag(id);
-    context.setLocalProperty(FairPools.POOL, "streaming-selects");
+    if (pool == null || !FairPools.isOfUser(pool))
+      context.setLocalProperty(FairPools.POOL, "streaming-selects");
     context.setLocalProperty(EXECUTION, null);
     try {
       return Dataset.ofRows(session, SourceRateLimits.apply(select.plan()))

@@ -121,6 +121,23 @@ class FairPoolsTest {
   }
 
   @Test
+  void usersTakeTurnsAndSoDoTheStatementsOfEach() {
+    root.addSchedulable(new Pool("default", SchedulingMode.FIFO(), 0, 1));
+    var pools = pools();
+    var heavy = addNamed(pools, "user ann", "ann's first");
+    addNamed(pools, "user ann", "ann's second");
+    addNamed(pools, "user bob", "bob's");
+    heavy.increaseRunningTasks(3);
+    assertEquals(List.of("bob's", "ann's second", "ann's first"), order());
+  }
+
+  private Tasks addNamed(FairPools pools, String pool, String name) {
+    var tasks = new Tasks(name);
+    pools.addTaskSetManager(tasks, in(pool));
+    return tasks;
+  }
+
+  @Test
   void aPoolEndsWithItsLastTasks() {
     root.addSchedulable(new Pool("default", SchedulingMode.FIFO(), 0, 1));
     var pools = pools();

@@ -3,6 +3,8 @@ package dev.jetsql.rights.gates;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.common.StatementObjects;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Right;
 import java.util.List;
 import org.apache.spark.sql.catalyst.ExtendedAnalysisException;
@@ -20,6 +22,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * object that does not exist.
  */
 final class Refusals {
+  /** The right in the audit log of an object that a user has no right on. */
+  private static final String ANY = "ANY";
+
   private Refusals() {}
 
   /** Returns the error for a statement that a user may not run. */
@@ -29,6 +34,7 @@ final class Refusals {
 
   /** Returns the error for a missing right on an object that the user can see. */
   static RuntimeException missing(Origin origin, String user, Right right, List<String> name) {
+    StatementObjects.refuse(right.name(), name);
     var object = String.join(".", name);
     return notAllowed(
         origin,
@@ -59,6 +65,8 @@ final class Refusals {
    * @param unresolved the node that names it
    */
   static RuntimeException notFound(SparkSession session, LogicalPlan unresolved) {
+    if (unresolved instanceof UnresolvedRelation relation)
+      StatementObjects.refuse(ANY, Plans.list(relation.multipartIdentifier()));
     try {
       session.sessionState().analyzer().checkAnalysis(unresolved);
     } catch (Exception e) { // Scala's methods declare no checked exception
@@ -87,11 +95,13 @@ final class Refusals {
 
   /** Returns Spark's own error for a schema that it does not find. */
   static RuntimeException schemaNotFound(List<String> schema) {
+    StatementObjects.refuse(ANY, schema);
     return Exceptions.raise(new NoSuchNamespaceException(schema.toArray(String[]::new)));
   }
 
   /** Returns Spark's own error for a function that it does not find. */
   static RuntimeException functionNotFound(Origin origin, List<String> name, List<String> path) {
+    StatementObjects.refuse(Right.USAGE.name(), name);
     return Exceptions.raise(
         QueryCompilationErrors$.MODULE$.unresolvedRoutineError(
             Sequences.of(name), Sequences.of(path), origin));

@@ -1,0 +1,113 @@
+"""Fair use in an engine with Spark: the pool of each user, and the limits over Thrift and for Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow
+import pytest
+
+from jetsql.client.engine_client import EngineClient
+from jetsql.embedded.engine_instance import EngineInstance
+from jetsql.engine.session.engine_sessions import open_user_session
+from jetsql.engine.spark.spark_endpoints import limit_thrift
+from jetsql.errors import ReportedError
+from jetsql.jobs.access.user_limits import UserLimits
+from jetsql.jobs.model.job_settings import LimitSettings
+from tests.conftest import until
+from tests.support.servers import thrift_server
+from tests.support.servers.http_server import run_server
+
+pytestmark = pytest.mark.spark
+
+POOL = "spark.scheduler.pool"
+LIMITS = LimitSettings(user_statements_most=1, user_rows_most=100, user_statement_seconds=5.0)
+LONG = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id < 0"
+
+
+@dataclass(frozen=True)
+class Users:
+    """The engine with the users ann, who has limits, and boss, an admin."""
+
+    engine: EngineInstance
+    http: dict[str, EngineClient]
+    thrift: dict[str, thrift_server.Client]
+
+
+@pytest.fixture(scope="module")
+def users(engine: EngineInstance) -> Iterator[Users]:
+    with ExitStack() as stack:
+        before, engine.limits = engine.limits, UserLimits(LIMITS, engine.accounts)
+        stack.callback(lambda: setattr(engine, "limits", before))
+        server = stack.enter_context(run_server(engine, idle_seconds=3600.0))
+        for text in ("CREATE USER ann", "CREATE USER boss", "GRANT ADMIN TO boss"):
+            list(engine.run(text).rows)
+        tokens = {user: str(next(iter(engine.run(f"CREATE TOKEN FOR {user}").rows))[1]) for user in ("ann", "boss")}
+        endpoint = stack.enter_context(thrift_server.thrift(engine, thrift_server.NEVER))
+        limit_thrift(engine.spark, 1, 100, 5.0)
+        stack.callback(lambda: limit_thrift(engine.spark, 0, 0, 0))
+        http = {user: stack.enter_context(closing(EngineClient(server.url, tokens[user]))) for user in tokens}
+        thrift = {user: stack.enter_context(closing(endpoint.client(user, tokens[user]))) for user in tokens}
+        yield Users(engine, http, thrift)
+        for user in tokens:
+            list(engine.run(f"DROP USER {user}").rows)
+
+
+def test_statements_run_in_the_pool_of_their_user(users: Users) -> None:
+    context: Any = users.engine.spark.sparkContext
+    pools = []
+    for user in ("ann", "boss", "owner", "ann"):
+        open_user_session(users.engine.spark, user).sql("SELECT 1").collect()
+        pools.append(context.getLocalProperty(POOL))
+    open_user_session(users.engine.spark, "owner").sql("SELECT 1").collect()
+    assert pools == ["user ann", "user boss", None, "user ann"]
+    assert context.getLocalProperty(POOL) is None
+
+
+def test_pool_of_a_job_is_kept(users: Users) -> None:
+    context: Any = users.engine.spark.sparkContext
+    context.setLocalProperty(POOL, "0001-a-job")
+    try:
+        open_user_session(users.engine.spark, "ann").sql("SELECT 1").collect()
+        assert context.getLocalProperty(POOL) == "0001-a-job"
+    finally:
+        context.setLocalProperty(POOL, None)
+
+
+def test_rows_over_thrift(users: Users) -> None:
+    assert not users.thrift["ann"].outcome("SELECT id FROM range(100)")[0]
+    response = users.thrift["ann"].execute("SELECT id FROM range(101)")
+    assert "LIMIT_EXCEEDED" in users.thrift["ann"].rows(response.getOperationHandle())
+    response = users.thrift["boss"].execute("SELECT id FROM range(101)")
+    assert "LIMIT_EXCEEDED" not in users.thrift["boss"].rows(response.getOperationHandle())
+
+
+def test_statements_and_time_over_thrift(users: Users) -> None:
+    client = users.thrift["ann"]
+    operation = client.execute(LONG, background=True).getOperationHandle()
+    failed, text = client.outcome("SELECT 1")
+    assert failed and "LIMIT_EXCEEDED" in text and "1 statements" in text
+    assert not users.thrift["boss"].outcome("SELECT 1")[0]
+    until(lambda: client.state(operation) == "TIMEDOUT_STATE")
+    assert not client.outcome("SELECT 1")[0]
+
+
+def test_rows_and_time_over_http(users: Users) -> None:
+    ann = users.http["ann"]
+    assert len(list(ann.run("SELECT id FROM range(100)").rows)) == 100
+    for text in ("SELECT id FROM range(101)", LONG):
+        with pytest.raises(ReportedError) as caught:
+            list(ann.run(text).rows)
+        assert caught.value.report.condition == "JETSQL.LIMIT_EXCEEDED"
+    assert len(list(users.http["boss"].run("SELECT id FROM range(101)").rows)) == 101
+
+
+def test_rows_of_arrow(users: Users) -> None:
+    with users.http["ann"].run_arrow("SELECT id FROM range(100)") as stream:
+        assert pyarrow.ipc.open_stream(stream).read_all().num_rows == 100
+    with pytest.raises((ReportedError, pyarrow.ArrowInvalid)):
+        with users.http["ann"].run_arrow("SELECT id FROM range(100000)") as stream:
+            pyarrow.ipc.open_stream(stream).read_all()
