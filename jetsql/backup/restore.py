@@ -124,8 +124,8 @@ def _check_empty(paths: Iterable[Path], home: Path) -> None:
 
 
 def _contents(home: Path) -> list[Path]:
-    """Return the files and folders of a home that an empty home does not have."""
-    return [path for path in home.iterdir() if path.name not in _ALLOWED and not path.name.startswith(LOG)]
+    """Return the files and folders of a home that an empty home does not have, in the order of their names."""
+    return sorted(path for path in home.iterdir() if path.name not in _ALLOWED and not path.name.startswith(LOG))
 
 
 def _storage_folders(root: Path) -> list[Path]:
