@@ -9,7 +9,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # These wait half of their time, for processes, terminals and sockets: more of them in parallel than there are cores.
 FAST := -m "not spark and not browser and not slow" -n 3 --dist worksteal
 # Two modules in parallel, each with an engine of its own that the next modules share.
-SPARK := -m "(spark or browser) and not slow" -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+SPARK := -p tests.support.memory_folder -m "(spark or browser) and not slow" -n 2 --dist loadfile --no-loadscope-reorder \
+	--durations=20
 SLOW := -m slow -n 0 --durations=20
 # An hour of random statements of a user without rights; it reports how many there were.
 WALK := tests/engine/session/test_rights_walk.py

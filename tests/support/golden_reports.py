@@ -25,8 +25,10 @@ from tests.support.paths import GOLDEN
 
 E = TypeVar("E", bound=Exception)
 FOLDER = GOLDEN / "reports"
+# The folder of a run of pytest, or the one in memory.
+_RUN = r"/[^\s:'\"]*/(?:pytest-of-[^/]*/pytest-\d+|shm/t-[^/]*/t)/(?:popen-gw\d+/)?"
 _MASKS = (
-    (re.compile(r"/[^\s:'\"]*/pytest-of-[^/]*/pytest-\d+/(?:popen-gw\d+/)?[^/\s]*?\d+(?=[/.: ,'\"`]|$)"), "TMP"),
+    (re.compile(rf"{_RUN}[^/\s]*?\d+(?=[/.: ,'\"`]|$)"), "TMP"),
     (re.compile(r"\b[0-9a-f]{4}(?:-[0-9a-f]{4}){3}\b"), "ID"),
     (re.compile(r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?"), "TIME"),
     (re.compile(r"(?<=127\.0\.0\.1:)[1-9]\d*"), "PORT"),

@@ -5,7 +5,6 @@ import resource
 import socket
 import subprocess
 import sys
-import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -112,14 +111,14 @@ def test_files_of_a_client_are_private_in_the_home(engine: ClientTestEngine, tmp
     """Upload a file, which Spark writes by default into a folder in /tmp that every user can read."""
     uploaded = tmp_path / "uploaded.py"
     uploaded.write_text("x = 1")
-    before = set(Path(tempfile.gettempdir()).iterdir())
+    before = set(Path("/tmp").iterdir())
     connect = SparkConnectClient(f"{engine.connect}/;token={engine.token};user_id=ann")
     with closing(connect):
         connect.add_artifacts(str(uploaded), pyfile=True, archive=False, file=False)
         found = list((engine.home / "tmp").rglob(uploaded.name))
         assert found and not is_open_to_others(engine.home / "tmp")
         assert not any(path.stat().st_mode & 0o066 for path in found)  # Spark makes files executable
-        new = set(Path(tempfile.gettempdir()).iterdir()) - before
+        new = set(Path("/tmp").iterdir()) - before
         assert not [path for path in new if path.name.startswith(("artifacts", "spark"))]
 
 
