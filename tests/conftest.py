@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tests.support.servers.http_server import RunningServer
 
 collect_ignore = ["sqlalchemy_suite"]  # it needs other options: `make test-clients`
+SHORT_INTERVAL: Final = "200 milliseconds"
 _schemas = itertools.count(1)
 os.environ |= class_archive.environment()  # also for the processes that tests start
 use_profile()  # before a test module derives settings from the profile
@@ -88,8 +89,26 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineInstance]:
-    with jetsql.open(home=tmp_path_factory.mktemp("a home"), master="local[2]", conf=CONF) as engine:
-        yield engine
+    with pytest.MonkeyPatch.context() as patched:
+        _shorten_default_intervals(patched)
+        with jetsql.open(home=tmp_path_factory.mktemp("a home"), master="local[2]", conf=CONF) as engine:
+            yield engine
+
+
+def _shorten_default_intervals(patched: pytest.MonkeyPatch) -> None:
+    """Run the jobs of this process that have no interval of their own often: the default is up to ten seconds."""
+    from jetsql.engine.runs.streaming_runs import StreamingRun
+
+    trigger = StreamingRun._trigger
+
+    def shortened(run: StreamingRun) -> dict[str, Any]:
+        plan, found = run._context.job.plan, trigger(run)
+        is_given = plan.options.snapshot_interval_millis is not None
+        if is_given or found != {"processingTime": f"{plan.interval_millis} milliseconds"}:
+            return found
+        return {"processingTime": SHORT_INTERVAL}
+
+    patched.setattr(StreamingRun, "_trigger", shortened)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from tests.support.engines.service_engine import ServiceEngine
 from tests.support.rights.restricted_session import CANARY
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+OFTEN: Final = "OPTIONS ('snapshotIntervalMillis' = '200')"
 _SETUP: Final = (
     "CREATE USER ann",
     "CREATE SCHEMA s",
@@ -23,7 +24,7 @@ _SETUP: Final = (
     "INSERT INTO s.source VALUES (1, 'a')",
     "GRANT SELECT ON TABLE s.source TO ann",
     "GRANT INSERT ON TABLE s.copy TO ann",
-    "CREATE JOB other AS INSERT INTO s.other SELECT * FROM STREAM s.source",
+    f"CREATE JOB other {OFTEN} AS INSERT INTO s.other SELECT * FROM STREAM s.source",
 )
 _SOURCE: Final = Securable(SecurableKind.TABLE, ("spark_catalog", "s", "source"))
 
@@ -37,11 +38,10 @@ def engine(tmp_path: Path) -> Iterator[ServiceEngine]:
 
 
 def test_right_that_was_taken_while_the_engine_was_down(engine: ServiceEngine) -> None:
-    for statement in _SETUP:
-        engine("-e", statement)
+    engine("-e", ";\n".join(_SETUP))
     [[_, token, *_]] = engine.rows("CREATE TOKEN FOR ann")
     ann = EngineClient(engine.url, str(token))
-    ann.run("CREATE JOB copying AS INSERT INTO s.copy SELECT * FROM STREAM s.source")
+    ann.run(f"CREATE JOB copying {OFTEN} AS INSERT INTO s.copy SELECT * FROM STREAM s.source")
     ann.run("WAIT FOR JOB copying UNTIL IDLE TIMEOUT 60")
     ann.close()
     engine.kill()
@@ -51,15 +51,13 @@ def test_right_that_was_taken_while_the_engine_was_down(engine: ServiceEngine) -
     store.save_access(before, access_changes.revoke(before, "ann", [Right.SELECT], _SOURCE, 0.0))
     store.close()
     engine("start")
-    engine("-e", f"INSERT INTO s.source VALUES (2, '{CANARY}')")
-    engine("-e", "WAIT FOR JOB other UNTIL IDLE TIMEOUT 60")
+    engine("-e", f"INSERT INTO s.source VALUES (2, '{CANARY}'); WAIT FOR JOB other UNTIL IDLE TIMEOUT 60")
 
     assert engine.rows("SELECT count(*) FROM s.other") == [[2]]
     assert engine.rows("SELECT * FROM s.copy") == [[1, "a"]]
     shown = engine.rows("SELECT status, last_error_condition FROM jetsql.jobs WHERE name = 'copying'")
     assert shown == [["SUSPENDED", "JETSQL.NOT_ALLOWED"]]
     engine("-e", "RESUME JOB copying", code=1)
-    engine("-e", "GRANT SELECT ON TABLE s.source TO ann")
-    engine("-e", "RESUME JOB copying")
-    engine("-e", "WAIT FOR JOB copying UNTIL IDLE TIMEOUT 60")
+    granted = "GRANT SELECT ON TABLE s.source TO ann"
+    engine("-e", f"{granted}; RESUME JOB copying; WAIT FOR JOB copying UNTIL IDLE TIMEOUT 60")
     assert engine.rows("SELECT count(*) FROM s.copy") == [[2]]
