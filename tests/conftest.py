@@ -58,16 +58,17 @@ def pytest_configure(config: pytest.Config) -> None:
 # The modules with Spark that take longest, mostly because they start engines of their own, the longest first. They run
 # before the others, so that no worker has one of them left when the other workers have finished.
 LONG_MODULES: Final = (
+    "stories/test_crashes.py",
     "engine/jvm/test_open_ports.py",
     "project/test_java_module.py",
     "engine/session/test_spark_endpoints.py",
+    "sqltests/test_sql_tests_spark.py",
     "embedded/test_engine_process_spark.py",
-    "stories/test_crashes.py",
-    "engine/errors/test_secrets_in_errors.py",
+    "sqltests/test_ctrl_c_spark.py",
+    "stories/test_job_owner_story.py",
     "engine/sinks/test_jdbc_sink.py",
     "engine/sinks/kafka/test_kafka_jobs.py",
     "engine/sinks/test_file_tables.py",
-    "engine/sinks/test_several_tables.py",
     "engine/session/test_enable.py",
 )
 

@@ -111,8 +111,7 @@ def test_engine_survives_errors_and_restarts(jetsql: Cli) -> None:
     assert [path.name for path in crash_files] == [CRASH_REPORT]
     assert jetsql.note.token not in crash_files[0].read_text(encoding="utf-8")
     assert not is_open_to_others(crash_files[0])
-    jetsql("suspend", "copy")
-    jetsql("-e", "DROP TABLE numbers")
+    jetsql("-e", "SUSPEND JOB copy; DROP TABLE numbers")
     jetsql("resume", "copy", code=1)
     jetsql("cancel", "copy")
     assert jetsql("stop") == "stopped\n"

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from pyspark.errors import PySparkException
 
+from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.model.redaction import SECRET_NAMES, is_secret
 from tests.conftest import Sql
@@ -211,8 +212,8 @@ def test_endless_file_is_no_secret(sql: Sql, postgres: Postgres) -> None:
 
 
 @pytest.mark.parametrize("name", [*secret_names.SECRET, *secret_names.PLAIN])
-def test_java_and_python_agree_on_the_names_of_secrets(sql: Sql, name: str) -> None:
-    assert java(sql.engine.spark).common.Secrets.isName(name) is is_secret(name)
+def test_java_and_python_agree_on_the_names_of_secrets(engine: EngineInstance, name: str) -> None:
+    assert java(engine.spark).common.Secrets.isName(name) is is_secret(name)
 
 
 def test_spark_hides_by_the_same_list(sql: Sql) -> None:

@@ -79,6 +79,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientTestEngin
         yield engine
 
 
+@pytest.fixture(scope="module")
+def kind_of(engine: ClientTestEngine) -> dict[int, str]:
+    """Return the kind of each port of the engine. To find it takes seconds of silence."""
+    found = list(listeners(psutil.Process(engine.pid)))
+    return {each.port: kind for each, kind in zip(found, kinds(found), strict=True)}
+
+
 def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
 
@@ -110,9 +117,8 @@ def test_spark_connect_refuses_strangers(engine: ClientTestEngine) -> None:
         assert ended.returncode != 0 and "UNAUTHENTICATED" in ended.stderr
 
 
-def test_the_web_ui_of_spark_takes_the_token_as_password(engine: ClientTestEngine) -> None:
-    found = list(listeners(psutil.Process(engine.pid)))
-    [port] = [each.port for each, name in zip(found, kinds(found), strict=True) if name == WEB_UI]
+def test_the_web_ui_of_spark_takes_the_token_as_password(engine: ClientTestEngine, kind_of: dict[int, str]) -> None:
+    [port] = [port for port, kind in kind_of.items() if kind == WEB_UI]
     login = base64.b64encode(f"anybody:{engine.token}".encode()).decode()
     assert page(port, f"Basic {login}") == 200
     assert page(port, f"Bearer {engine.token}") == 200
@@ -143,9 +149,8 @@ def test_refused_connections_do_not_fill_the_log(engine: ClientTestEngine) -> No
     assert log.stat().st_size - before < 200_000
 
 
-def test_silent_connections_are_closed(engine: ClientTestEngine) -> None:
-    found = list(listeners(psutil.Process(engine.pid)))
-    ports = {each.port: kind for each, kind in zip(found, kinds(found), strict=True) if kind != WEB_UI}
+def test_silent_connections_are_closed(engine: ClientTestEngine, kind_of: dict[int, str]) -> None:
+    ports = {port: kind for port, kind in kind_of.items() if kind != WEB_UI}
     assert len(ports) == 7
     with ExitStack() as stack:
         silent = {port: stack.enter_context(half_open(port, 300)) for port in ports}
@@ -157,11 +162,10 @@ def test_silent_connections_are_closed(engine: ClientTestEngine) -> None:
                 assert is_closed(connections[-1])
 
 
-def test_files_of_spark_need_its_secret(engine: ClientTestEngine) -> None:
+def test_files_of_spark_need_its_secret(engine: ClientTestEngine, kind_of: dict[int, str]) -> None:
     jars = command(engine.home, "-e", "LIST JARS").stdout
     assert "jetsql.jar" in jars
-    found = list(listeners(psutil.Process(engine.pid)))
-    ports = [each.port for each, name in zip(found, kinds(found), strict=True) if name == RPC]
+    ports = [port for port, kind in kind_of.items() if kind == RPC]
     assert len(ports) == 2
     name = b"/jars/jetsql.jar"
     request = bytes([STREAM_REQUEST]) + struct.pack(">i", len(name)) + name
