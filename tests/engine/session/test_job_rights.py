@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,8 @@ from tests.support.rights.job_users import JobUsers, job_users
 from tests.support.rights.restricted_session import CANARY, HIDDEN
 
 if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
     from jetsql.embedded.engine_instance import EngineInstance
 
 pytestmark = pytest.mark.spark
@@ -35,17 +38,24 @@ def users(shared: JobUsers) -> Iterator[JobUsers]:
     shared.drop_jobs()
 
 
-def _bodies() -> Iterator[tuple[str, str]]:
-    """Return the escapes that can be the body of a job, each with the statement that would create the job."""
+def _bodies() -> Iterator[ParameterSet]:
+    """Return the escapes that can be the body of a job, each with the statement that would create the job.
+
+    Each query is the body of a view and of a job, one of which is a slow test, in turn.
+    """
+    queries = itertools.count()
     for group, entries in ESCAPES.items():
         for *before, last in entries:
             if before or not (_QUERY.match(last) or _INSERTS.match(last)):
                 continue
             if _INSERTS.match(last):
-                yield group, f"CREATE JOB escape AS {last}"
-            else:
-                yield group, f"CREATE MATERIALIZED VIEW own.escape AS {last}"
-                yield group, f"CREATE JOB escape AS INSERT INTO s.inbox SELECT 1, 'x' WHERE EXISTS ({last})"
+                yield pytest.param(group, f"CREATE JOB escape AS {last}")
+                continue
+            view = f"CREATE MATERIALIZED VIEW own.escape AS {last}"
+            job = f"CREATE JOB escape AS INSERT INTO s.inbox SELECT 1, 'x' WHERE EXISTS ({last})"
+            turn = next(queries) % 2
+            for number, text in enumerate((view, job)):
+                yield pytest.param(group, text, marks=() if number == turn else pytest.mark.slow)
 
 
 def _outcome(users: JobUsers, text: str, user: str = "ann") -> tuple[str, str]:
