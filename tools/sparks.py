@@ -53,15 +53,19 @@ _IGNORED: Final = (
 
 def run_tests(python: Path, tests: Sequence[str]) -> bool:
     """Run tests with an older Spark. Return whether all have passed."""
-    # It also downloads the connectors once, and not by tests in parallel.
-    subprocess.run([str(python), "-m", "tools.class_archive"], cwd=ROOT, check=False)
+    _archive_classes(python)
     command = [*_command(python), "-n", "2", "--dist", "loadfile", *tests]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 def run_stories(sparks: Sequence[str]) -> list[str]:
     """Run the stories with older Sparks, side by side. Return the versions on which they have failed."""
-    commands = {spark: [*_command(install(spark)), "-p", "no:cacheprovider", "-q", *STORIES] for spark in sparks}
+    pythons = {spark: install(spark) for spark in sparks}
+    for python in pythons.values():
+        _archive_classes(python)
+    commands = {
+        spark: [*_command(python), "-p", "no:cacheprovider", "-q", *STORIES] for spark, python in pythons.items()
+    }
     running = {
         spark: subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for spark, command in commands.items()
@@ -73,6 +77,11 @@ def run_stories(sparks: Sequence[str]) -> list[str]:
         if process.returncode:
             failed.append(spark)
     return failed
+
+
+def _archive_classes(python: Path) -> None:
+    """Make a missing archive of Spark's classes, and download the connectors once, and not by tests in parallel."""
+    subprocess.run([str(python), "-m", "tools.class_archive"], cwd=ROOT, check=False)
 
 
 def _command(python: Path) -> list[str]:
