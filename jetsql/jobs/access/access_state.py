@@ -31,6 +31,7 @@ from jetsql.request import ENGINE, OWNER
 
 BUILT_IN: frozenset[str] = frozenset({OWNER, ENGINE.user})
 """The users who always have all rights: who knows the engine's token, and the engine itself."""
+_FIRST_SCHEMA = Securable(SecurableKind.SCHEMA, (SESSION_CATALOG, "default"))
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,12 @@ class AccessState:
         return not held.isdisjoint(places) or _all_within(held, within) or _below(held, thing)
 
     def sees(self, user: str, thing: Securable, within: Collection[Securable] = ()) -> bool:
-        """Return whether a user has any right on an object; otherwise it does not exist for the user."""
+        """Return whether a user has any right on an object; otherwise it does not exist for the user.
+
+        The first schema of all sessions is no secret: BI tools name it when they connect.
+        """
+        if thing == _FIRST_SCHEMA and self.is_active(user):
+            return True
         about = (spec.right for spec in RIGHTS.values() if thing.kind in spec.objects)
         if any(self.allowed(user, right, thing, within) for right in about):
             return True

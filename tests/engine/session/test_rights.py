@@ -168,7 +168,16 @@ def test_lists_show_what_the_user_sees(ann: Restricted) -> None:
     assert {row[1] for row in ann.run("SHOW TABLES IN s")} >= {"orders", "items", "inbox", "names", "broken"}
     assert "hidden" not in {row[1] for row in ann.run("SHOW TABLES IN s")}
     assert {row[1] for row in ann.run("SHOW VIEWS IN s")} == {"names", "broken"}
-    assert {row[0] for row in ann.run("SHOW SCHEMAS")} == {"jetsql", "own", "s"}
+    assert {row[0] for row in ann.run("SHOW SCHEMAS")} == {"default", "jetsql", "own", "s"}
+
+
+def test_first_schema_of_all_sessions_is_no_secret(ann: Restricted) -> None:
+    ann.run_as_owner("CREATE TABLE default.unseen (id INT) USING parquet")
+    ann.run("USE default")
+    assert ann.run("SHOW TABLES IN default") == []
+    ann.run_as_owner("DROP TABLE default.unseen")
+    condition, text = _outcome(ann, "CREATE TABLE default.t (id INT)")
+    assert condition == "JETSQL.NOT_ALLOWED" and "CREATE" in text
 
 
 def test_extended_list_shows_neither_files_nor_bodies(ann: Restricted) -> None:

@@ -57,7 +57,7 @@ def reader(server: RunningServer, ann: Restricted) -> Iterator[Reader]:
 
 
 def test_reflection_shows_what_the_user_sees(inspector: sa.Inspector) -> None:
-    assert set(inspector.get_schema_names()) == {"jetsql", "own", "s"}
+    assert set(inspector.get_schema_names()) == {"default", "jetsql", "own", "s"}
     assert set(inspector.get_table_names("s")) == {"orders", "items", "inbox"}
     assert set(inspector.get_view_names("s")) == {"names", "broken"}
     assert inspector.get_table_names("hr") == inspector.get_table_names("gap") == []
@@ -91,7 +91,7 @@ def test_completion_offers_what_the_user_sees(reader: Reader) -> None:
     ]
     for need in needs:
         names = load_names(reader, need, names)
-    assert set(names.schemas) == {"jetsql", "own", "s"}
+    assert set(names.schemas) == {"default", "jetsql", "own", "s"}
     assert {table.name for table in names.tables["s"]} == {"orders", "items", "inbox", "names", "broken"}
     assert "upper" in {function.name for function in names.functions}
     assert not [word for word in (*HIDDEN, "hidden_function", "'pay'") if word in repr(names)]
@@ -104,6 +104,6 @@ def test_cursor_of_the_db_api_shows_what_the_user_sees(server: RunningServer, an
     with closing(dbapi.connect(server.url, token=ann.tokens["ann"])) as connection:
         cursor = connection.cursor()
         cursor.execute("SHOW SCHEMAS")
-        assert {row[0] for row in cursor.fetchall()} == {"jetsql", "own", "s"}
+        assert {row[0] for row in cursor.fetchall()} == {"default", "jetsql", "own", "s"}
         with pytest.raises(dbapi.Error, match="TABLE_OR_VIEW_NOT_FOUND"):
             cursor.execute("SELECT * FROM hr.pay")

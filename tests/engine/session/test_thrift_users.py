@@ -191,7 +191,7 @@ def test_metadata_calls_show_what_the_user_sees(endpoint: Endpoint, ann: Restric
         ]
     )
     assert not [word for word in ("hr", "pay", "hidden", "salary_column") if f"'{word}" in everything]
-    assert {row[0] for row in rows(metadata.getSchemas())} == {"jetsql", "own", "s"}
+    assert {row[0] for row in rows(metadata.getSchemas())} == {"default", "jetsql", "own", "s"}
     tables = {row[2] for row in rows(metadata.getTables(None, "s", "%", None))}
     assert tables == {"orders", "items", "inbox", "names", "broken"}
     assert rows(metadata.getTables(None, "hr", "%", None)) == rows(metadata.getTables(None, "gap", "%", None)) == []

@@ -36,7 +36,8 @@ def dbt(*arguments, code=0, url=URL, token=TOKEN):
         timeout=300,
         check=False,
     )
-    assert ended.returncode == code, ended.stdout[-1500:] + ended.stderr[-300:]
+    failures = ended.stdout.partition("Completed with")[2]
+    assert ended.returncode == code, (failures or ended.stdout[-1500:]) + ended.stderr[-300:]
     return ended.stdout
 
 

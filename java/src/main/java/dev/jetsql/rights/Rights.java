@@ -20,6 +20,8 @@ import java.util.stream.Stream;
  * <p>A home without users has none: every session may do everything, and the gates do nothing.
  */
 public final class Rights {
+  private static final List<String> FIRST_SCHEMA = List.of("spark_catalog", "default");
+
   private static volatile Rights current;
   private static volatile Set<List<String>> relations = Set.of();
 
@@ -99,13 +101,18 @@ public final class Rights {
     return isRelation(user, name) || allows(user, Right.OF_TABLES, Kind.TABLE, name);
   }
 
-  /** Returns whether a user has any right on a schema, or on an object in it. */
+  /**
+   * Returns whether a user has any right on a schema, or on an object in it. The first schema of
+   * all sessions is no secret: BI tools name it when they connect.
+   */
   public boolean seesSchema(String user, List<String> schema) {
     if (allows(user, Right.OF_SCHEMAS, Kind.SCHEMA, schema)) return true;
     var own = users.get(user);
     if (own == null) return false;
     var name = lower(schema);
-    return own.hasAnyBelow(name) || relations.stream().anyMatch(each -> isBelow(each, name));
+    return name.equals(FIRST_SCHEMA)
+        || own.hasAnyBelow(name)
+        || relations.stream().anyMatch(each -> isBelow(each, name));
   }
 
   /** Returns whether a user may call a function that is not one of Spark's. */
