@@ -49,7 +49,8 @@ class JwtIssuer:
 
     @staticmethod
     def sign(claims: Mapping[str, Any], key: Any, algorithm: str, headers: dict[str, Any] | None = None) -> str:
-        return jwt.encode(dict(claims), key, algorithm, headers)
+        token: str = jwt.encode(dict(claims), key, algorithm, headers)
+        return token
 
     def jwks(self) -> dict[str, Any]:
         return {"keys": [{"kid": name, "use": "sig", **public_jwk(key)} for name, key in self.keys.items()]}
