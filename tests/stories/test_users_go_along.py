@@ -51,7 +51,7 @@ class Ann:
 
     def check(self, engine: ServiceEngine, numbers: list[int]) -> None:
         """Check that she reads what she may, that she sees nothing else, and that her job has copied the rows."""
-        until(lambda: sorted(row[0] for row in self.rows(engine, "SELECT id FROM copied")) == numbers)
+        until(lambda: self.rows(engine, "SELECT id FROM copied ORDER BY id") == [(number,) for number in numbers])
         assert self.rows(engine, "SELECT id FROM delivered") == [(7,)]
         assert [row[1] for row in self.rows(engine, "SHOW JOBS")] == ["copying"]
         with pytest.raises(ReportedError) as missing:

@@ -13,7 +13,7 @@ def address(user, schema):
     return f"jetsql://{user}:{token}@{place}/{schema}?tls=true&ca_file={os.environ['JETSQL_CA_FILE']}"
 
 
-def refused(database, text, *words):
+def error_of(database, text, *words):
     """Check that SQL Lab refuses a statement, and return what it shows."""
     try:
         run_in_lab(database, text)
@@ -37,8 +37,8 @@ def charts():
 
 
 def hidden_table():
-    missing = refused(reading, "SELECT * FROM shop.missing", "TABLE_OR_VIEW_NOT_FOUND")
-    hidden = refused(reading, "SELECT * FROM shop.payroll", "TABLE_OR_VIEW_NOT_FOUND")
+    missing = error_of(reading, "SELECT * FROM shop.missing", "TABLE_OR_VIEW_NOT_FOUND")
+    hidden = error_of(reading, "SELECT * FROM shop.payroll", "TABLE_OR_VIEW_NOT_FOUND")
     assert hidden == missing.replace("missing", "payroll"), (hidden, missing)
     return ""
 
@@ -58,9 +58,9 @@ def operate():
 
 
 def no_more():
-    refused(operating, "SELECT * FROM shop.orders", "TABLE_OR_VIEW_NOT_FOUND")
-    refused(operating, "DROP JOB copying", "JETSQL.NOT_ALLOWED")
-    return refused(reading, "ALTER JOB copying SUSPEND", "JETSQL.JOB_NOT_FOUND")
+    error_of(operating, "SELECT * FROM shop.orders", "TABLE_OR_VIEW_NOT_FOUND")
+    error_of(operating, "DROP JOB copying", "JETSQL.NOT_ALLOWED")
+    return error_of(reading, "ALTER JOB copying SUSPEND", "JETSQL.JOB_NOT_FOUND")
 
 
 with app.test_request_context():
