@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -21,7 +21,7 @@ from jetsql.jobs.audit.audit_log import AuditLog, StatementRecord
 from jetsql.request import Cancellation, cancellable, current
 from jetsql.server import wire
 from jetsql.server.client_sessions import ClientSessions, Session
-from jetsql.server.statement_rows import ARROW_END, StatementRows, count_rows
+from jetsql.server.statement_rows import StatementRows, count_rows
 
 _LOG: Final = logging.getLogger(__name__)
 _SESSION_CLOSED: Final = "The session was closed."
@@ -175,7 +175,9 @@ class RunningStatements:
     ) -> Generator[bytes, None, None]:
         rows = StatementRows(record, self._engine.limits.rows_most)
         if request.arrow:
-            yield from _counted(session.run_arrow(request.text, request.parameters), rows)
+            for part in session.run_arrow(request.text, request.parameters):
+                rows.add_rows(count_rows(part))
+                yield part
             return
         result = session.run(request.text, request.parameters, request.live)
         if result.live is not None:
@@ -204,16 +206,6 @@ class RunningStatements:
             emit(report)
         except ClientDisconnected:
             _LOG.info("A client disconnected before it received the error of its statement")
-
-
-def _counted(parts: Iterator[bytes], rows: StatementRows) -> Iterator[bytes]:
-    """Yield the parts of an Arrow stream. The rows end before the part with the end, by which the client knows it."""
-    for part in parts:
-        count = count_rows(part)
-        rows.add_rows(count)
-        if not count and part.endswith(ARROW_END):
-            rows.end()
-        yield part
 
 
 def _short_name(session: str | None) -> str:

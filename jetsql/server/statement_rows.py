@@ -8,8 +8,6 @@ from typing import Final
 from jetsql.jobs.access.user_limits import check_rows
 from jetsql.jobs.audit.audit_log import StatementRecord
 
-ARROW_END: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
-"""The end of an Arrow stream."""
 _RECORD_BATCH: Final = 3  # the kind of an Arrow message with rows
 
 

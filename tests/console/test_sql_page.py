@@ -20,7 +20,6 @@ from jetsql.console.sql_reading import Completion, read_statements
 from jetsql.errors import StatementError
 from jetsql.resultset import Column
 from jetsql.server.statement_result import StatementResult
-from jetsql.server.statement_rows import ARROW_END
 from tests.conftest import until
 from tests.support.engines.in_memory_runtime import InMemoryRuntime
 from tests.support.engines.managed_engine import Managed, ManagedSession
@@ -67,7 +66,7 @@ def arrow_stream(columns: dict[str, Any]) -> bytes:
 def run_as_arrow(monkeypatch: pytest.MonkeyPatch, stream: bytes) -> None:
     """Let statements return a stream as the engine does, in whole messages."""
     messages = pyarrow.ipc.MessageReader.open_stream(stream)
-    pieces = [*(message.serialize().to_pybytes() for message in messages), ARROW_END]
+    pieces = [*(message.serialize().to_pybytes() for message in messages), stream[-8:]]
     monkeypatch.setattr(ManagedSession, "run_arrow", lambda session, text, parameters=None: iter(pieces))
 
 

@@ -20,6 +20,7 @@ from jetsql.errors import ReportedError
 from jetsql.jobs.audit.audit_file import AUDIT_LOG
 from jetsql.jobs.audit.audit_settings import AuditMode, AuditSettings
 from jetsql.settings.engine_settings import EndpointSettings
+from tests.conftest import until
 from tests.support.servers import thrift_server
 from tests.support.servers.http_server import TOKEN, run_server
 
@@ -174,8 +175,9 @@ def test_rows_are_counted(audited: Audited) -> None:
 def test_arrow_has_one_record(audited: Audited) -> None:
     with audited.http["ann"].run_arrow("SELECT * FROM shop.orders") as stream:
         assert pyarrow.ipc.open_stream(stream).read_all().num_rows == 2
+    until(lambda: bool(audited.engine.audit.newest()))  # it is recorded when all of it was sent
     (event,) = audited.events()
-    assert event["objects"] == [READ]
+    assert (event["objects"], event["rows"]) == ([READ], 2)
 
 
 def test_sql_of_spark_connect_has_one_record(audited: Audited) -> None:
