@@ -34,7 +34,7 @@ from jetsql.engine.session.engine_sessions import is_allowed, user_of
 from jetsql.engine.session.job_sessions import LOCAL_WINDOWS_CONF
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.engine.sinks.sink_kinds import SINK_KINDS, find_kind
-from jetsql.errors import Span, StatementError
+from jetsql.errors import ErrorPlace, Span, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.model.body_analysis import (
     Analysis,
@@ -184,6 +184,7 @@ def _check_database(body: Body, target: Span, spark: SparkSession) -> None:
     if not any(is_allowed(spark, user_of(spark), right, table.name) for right in (Right.INSERT, Right.MODIFY)):
         return  # the analysis refuses it
     try:
+        Catalog(spark).check_connection(table)
         check_jdbc_table(spark, table)
     except StatementError as error:
         raise error.at(target) from None
@@ -300,6 +301,8 @@ def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:
             f"{table.name} is a table USING {table.provider or 'hive'}.",
             f"Write a table USING {', '.join(SINK_PROVIDERS[:-1])} or {SINK_PROVIDERS[-1]}.",
         )
+    with ErrorPlace(target):
+        Catalog(spark).check_connection(table)
     system = SINK_KINDS[kind].describe(spark, table)
     return Sink(
         table=table.name,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from pyspark.errors import PySparkException
+
 from jetsql.engine.runs.analysis import resolve_with_plan
 from jetsql.engine.session.engine_sessions import as_user, is_allowed, is_restricted
 from jetsql.engine.session.job_sessions import JobSessions
@@ -33,11 +35,17 @@ def check_owner(job: Job, sessions: JobSessions, sinks: JobSinks) -> None:
         resolve_with_plan(job.body, session, job.plan)
         check_writes(job.owner, job.plan, sinks)
     except Exception as error:
-        if not (isinstance(error, JetSQLError) and error.condition == "JETSQL.NOT_ALLOWED"):
+        if _condition(error) != "JETSQL.NOT_ALLOWED":
             # An object without a right has the error of a missing one. The engine finds it, unless it is missing.
             resolve_with_plan(job.body, sessions.open_for_job(job), job.plan)
         _LOG.info("Job %s is not allowed: %s", job.id, error)
         raise lost_rights(job.owner) from error
+
+
+def _condition(error: Exception) -> str | None:
+    if isinstance(error, JetSQLError):
+        return error.condition
+    return error.getCondition() if isinstance(error, PySparkException) else None
 
 
 def check_writes(owner: str, plan: Plan, sinks: JobSinks) -> None:

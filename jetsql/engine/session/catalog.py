@@ -128,6 +128,16 @@ class Catalog:
             )
         return table
 
+    def check_connection(self, table: TableFacts) -> None:
+        """Raise StatementError if the options of a table with a connection cannot be used, also NOT_ALLOWED."""
+        catalog, *name = split_table(table.name)
+        if catalog != SESSION_CATALOG:
+            return
+        problem = self._java.catalog.ConnectionChecks.problemOfTable(self._spark._jsparkSession, *name)
+        if problem is not None:
+            found = json.loads(problem)
+            raise StatementError(found["condition"], found["message"])
+
     def check_sink_exists(self, sink: Sink) -> None:
         """Raise StatementError SINK_CHANGED for a sink that was dropped.
 

@@ -70,7 +70,8 @@ _SPECS: Final = (
     RightSpec(
         Right.USAGE,
         (SecurableKind.FUNCTION, SecurableKind.SECRET, SecurableKind.CONNECTION, SecurableKind.LOCATION),
-        "call the function; name the secret or the connection in a table; read and write files below the location",
+        "call the function; name the secret or the connection in a table, and own tables that do; read and write files "
+        "below the location",
     ),
     RightSpec(Right.MONITOR, (SecurableKind.ENGINE,), "see all jobs, their metrics, and `/metrics`; `jetsql logs`"),
     RightSpec(

@@ -2,10 +2,12 @@ package dev.jetsql.catalog;
 
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
+import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.connections.ConnectionOptions;
 import dev.jetsql.connections.Connections;
 import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.options.JdbcOptions;
+import dev.jetsql.options.TableOptions;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -51,6 +53,21 @@ public final class ConnectionChecks {
     } catch (Exception e) { // Scala's errors are checked
       if (!(e instanceof JetSqlException error)) throw e;
       return json(error.getCondition().replace("JETSQL.", ""), text(error), name);
+    }
+    return null;
+  }
+
+  /**
+   * Returns why the options of a table cannot be used, as `problem` does, or null: its connection
+   * is missing, or the owner of the table has no right on it.
+   */
+  public static String problemOfTable(SparkSession session, String schema, String name) {
+    var table = session.sharedState().externalCatalog().getTable(schema, name);
+    try {
+      ConnectedTables.options(TableOptions.format(table), table);
+    } catch (Exception e) { // Scala's errors are checked
+      if (!(e instanceof JetSqlException error)) throw e;
+      return json(error.getCondition().replace("JETSQL.", ""), text(error), "");
     }
     return null;
   }

@@ -6,6 +6,7 @@ import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.connections.NamedSecrets;
+import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.versions.CaseClasses;
 import java.util.Map;
 import org.apache.spark.sql.Row;
@@ -54,13 +55,11 @@ public final class CreateConnectedTableCommand extends CreateExternalTable {
               "A JDBC table with a connection has the columns of the table in the database. Leave"
                   + " out the columns."));
     var options = ConnectedTables.options("jdbc", table);
-    if (query != null)
-      Dataset.ofRows(session, query)
-          .write()
-          .format("jdbc")
-          .options(NamedSecrets.reveal(options))
-          .mode(SaveMode.ErrorIfExists)
-          .save();
+    if (query != null) {
+      var rows = Dataset.ofRows(session, query).write().format("jdbc");
+      ApprovedPlans.run(
+          () -> rows.options(NamedSecrets.reveal(options)).mode(SaveMode.ErrorIfExists).save());
+    }
     var relation =
         new JdbcRelationProvider()
             .createRelation(

@@ -15,13 +15,14 @@ public final class ConnectedTables {
 
   /**
    * Returns the options of a table, see `Connections.merged`. Refuses those of a table whose owner
-   * may not name files and variables of the engine.
+   * may not use what they name: a connection needs USAGE, and files and variables need ADMIN. Users
+   * who read the table need neither.
    *
    * @param format of the table, in lower case
    */
   public static Map<String, String> options(String format, CatalogTable table) {
     var options = CollectionConverters.asJava(table.storage().properties());
-    if (options.values().stream().anyMatch(NamedSecrets::isPlace)) checkOwner(table);
+    checkOwner(table, options);
     return Connections.merged(format, options);
   }
 
@@ -40,21 +41,33 @@ public final class ConnectedTables {
     }
   }
 
-  private static void checkOwner(CatalogTable table) {
+  private static void checkOwner(CatalogTable table, Map<String, String> options) {
     var rights = Rights.current();
     var schema = table.identifier().database();
     if (rights == null || schema.isEmpty()) return;
     var name = List.of("spark_catalog", schema.get(), table.identifier().table());
     var owner = rights.viewOwner(name);
     if (rights.isAdmin(owner)) return;
-    throw Connections.refusal(
-        "NOT_ALLOWED",
-        "42501",
-        "The options of "
-            + String.join(".", name)
-            + " name a secret by its file or variable, which only the table of an ADMIN may. Its"
-            + " owner is "
-            + owner
-            + ". Use a connection.");
+    var shown = String.join(".", name);
+    if (options.values().stream().anyMatch(NamedSecrets::isPlace))
+      throw refusal(
+          "The options of "
+              + shown
+              + " name a secret by its file or variable, which only the table of an ADMIN may. Its"
+              + " owner is "
+              + owner
+              + ". Use a connection.");
+    for (var connection : Connections.names(options))
+      if (!rights.allowsConnection(owner, connection))
+        throw refusal(
+            "The owner of "
+                + shown
+                + ", "
+                + owner
+                + ", has no right USAGE on the connection of the table. An ADMIN can GRANT it.");
+  }
+
+  private static RuntimeException refusal(String message) {
+    return Connections.refusal("NOT_ALLOWED", "42501", message);
   }
 }

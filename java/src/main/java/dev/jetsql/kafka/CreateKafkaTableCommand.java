@@ -2,6 +2,7 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
+import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.versions.CaseClasses;
 import java.util.HashMap;
 import java.util.List;
@@ -73,7 +74,8 @@ public final class CreateKafkaTableCommand extends CreateExternalTable {
   private void fill(org.apache.spark.sql.classic.SparkSession session, SessionCatalog catalog) {
     try {
       CatalogTable created = catalog.getTableMetadata(table.identifier());
-      new KafkaTable(session, created, Map.of()).insert(Dataset.ofRows(session, query));
+      var rows = Dataset.ofRows(session, query);
+      ApprovedPlans.run(() -> new KafkaTable(session, created, Map.of()).insert(rows));
     } catch (Exception e) {
       catalog.dropTable(table.identifier(), true, false);
       throw Exceptions.raise(e);

@@ -34,6 +34,7 @@ import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.rewrites.patterns.MatchStrategy;
 import dev.jetsql.rewrites.patterns.PatternMatches;
+import dev.jetsql.rights.gates.ApprovedInserts;
 import dev.jetsql.rights.gates.AuditObjects;
 import dev.jetsql.rights.gates.PlanGate;
 import dev.jetsql.rights.gates.StatementGate;
@@ -94,6 +95,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectResolutionRule(session -> new PatternMatches.Resolve());
     extensions.injectPostHocResolutionRule(session -> new JdbcSecrets.RevealInQueries());
     extensions.injectPostHocResolutionRule(session -> new ExactTables.Writes());
+    extensions.injectPostHocResolutionRule(session -> new ApprovedInserts((SparkSession) session));
     extensions.injectPostHocResolutionRule(
         session -> new ThriftStreamingSelects((SparkSession) session));
     extensions.injectOptimizerRule(session -> new NullKeys());

@@ -92,13 +92,13 @@ final class StatementRights {
           plan,
           insert.overwrite() ? Right.MODIFY : Right.INSERT,
           RelationNames.of(session, insert.table()));
-    else if (plan instanceof InsertIntoDataSourceCommand insert)
-      needAll(
-          plan,
-          insert.overwrite() ? Right.MODIFY : Right.INSERT,
-          names(session, insert.logicalRelation()),
-          need);
-    else if (plan instanceof CreateDataSourceTableCommand create)
+    else if (plan instanceof InsertIntoDataSourceCommand insert) {
+      var name = RelationNames.read(session, insert.logicalRelation());
+      if (name == null)
+        throw Refusals.onlyAdmin(
+            plan.origin(), "INSERT into a source that is no table", "it has no rights");
+      need.check(plan, insert.overwrite() ? Right.MODIFY : Right.INSERT, name);
+    } else if (plan instanceof CreateDataSourceTableCommand create)
       create(session, plan, create.table(), need);
     else if (plan instanceof CreateExternalTable create)
       need.check(plan, Right.CREATE, RelationNames.of(session, create.table()));
