@@ -59,7 +59,9 @@ _SPECS: Final = (
         "`INSERT OVERWRITE`, `UPDATE`, `DELETE`, `MERGE` and `TRUNCATE` it, also as the sink of a job",
     ),
     RightSpec(
-        Right.CREATE, (SecurableKind.SCHEMA,), "create tables and views in it, also those of a job, which it then owns"
+        Right.CREATE,
+        (SecurableKind.SCHEMA,),
+        "create tables, views and functions in SQL in it, also tables of a job, which it then owns",
     ),
     RightSpec(
         Right.OPERATE,

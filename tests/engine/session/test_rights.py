@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -60,6 +63,94 @@ def test_hidden_table_has_the_error_of_a_missing_one(ann: Restricted) -> None:
         for hidden in ("pay", "hidden"):
             missing = "gap" if hidden == "pay" else "gapped"  # a name of the same length, for positions
             assert words(statement, hidden) == words(statement, missing)
+
+
+@pytest.fixture
+def functions(ann: Restricted) -> Iterator[Restricted]:
+    """Drop the functions and the view that ann creates."""
+    yield ann
+    ann.run_as_owner("DROP VIEW IF EXISTS hr.calls")
+    ann.run_as_owner("DROP FUNCTION IF EXISTS own.other")
+    for name in ("made", "rows"):
+        with suppress(PySparkException):
+            ann.run(f"DROP FUNCTION own.{name}")  # in the session that has called it: Spark keeps it there
+
+
+def test_user_creates_functions_in_a_schema(functions: Restricted) -> None:
+    functions.run("CREATE FUNCTION own.made(n INT DEFAULT 1) RETURNS INT RETURN s.twice(n) + abs(n)")
+    functions.run(
+        "CREATE FUNCTION own.rows(n INT) RETURNS TABLE (x INT) RETURN SELECT amount FROM s.orders WHERE id = n"
+    )
+    assert functions.run("SELECT own.made(2), own.made()") == [(6, 3)]
+    assert functions.run("SELECT * FROM own.rows(1)") == [(10,)]
+    functions.run("CREATE OR REPLACE FUNCTION own.made(n INT) RETURNS INT RETURN n")
+    assert functions.run("SELECT own.made(2)") == [(2,)]
+    bob = functions.session("bob")
+    with pytest.raises(PySparkException, match="UNRESOLVED_ROUTINE"):
+        functions.run("SELECT own.made(2)", bob)
+    functions.run_as_owner("GRANT USAGE ON FUNCTION own.rows TO bob")
+    with pytest.raises(PySparkException, match="uses what you have no right on"):
+        functions.run("SELECT * FROM own.rows(1)", bob)
+    functions.run("DROP FUNCTION own.rows")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE FUNCTION own.made() RETURNS STRING RETURN (SELECT max(salary_column) FROM hr.pay)",
+        "CREATE FUNCTION own.made() RETURNS TABLE (x STRING) RETURN SELECT salary_column FROM hr.pay",
+        "CREATE FUNCTION own.made() RETURNS INT RETURN (SELECT 1 WHERE EXISTS (SELECT * FROM hr.pay))",
+        "CREATE FUNCTION own.made() RETURNS INT RETURN (SELECT max(id) FROM pay)",
+        "CREATE FUNCTION own.made() RETURNS INT RETURN twice(1)",
+        "CREATE FUNCTION own.made() RETURNS INT RETURN s.hidden_function(1)",
+        "CREATE FUNCTION own.made() RETURNS STRING RETURN s.leak()",
+        "CREATE FUNCTION own.made() RETURNS INT RETURN (SELECT max(id) FROM IDENTIFIER('hr.pay'))",
+        "CREATE FUNCTION own.made() RETURNS INT RETURN (SELECT max(id) FROM IDENTIFIER('orders'))",
+        "CREATE FUNCTION own.made(x STRING DEFAULT (SELECT max(salary_column) FROM hr.pay)) RETURNS STRING RETURN x",
+        "CREATE FUNCTION own.made(x STRING DEFAULT reflect('java.lang.System', 'setProperty', 'jetsql.canary', 'x'))"
+        " RETURNS STRING RETURN x",
+        "CREATE FUNCTION own.made() RETURNS STRING RETURN reflect('java.lang.System', 'setProperty', 'jetsql.canary',"
+        " 'x')",
+        "CREATE FUNCTION own.made() RETURNS TABLE (x STRING) RETURN SELECT value FROM text.`{file}`",
+        "CREATE FUNCTION s.made() RETURNS INT RETURN 1",
+        "CREATE FUNCTION hr.made() RETURNS INT RETURN 1",
+        "CREATE FUNCTION IDENTIFIER('hr.made')() RETURNS INT RETURN 1",
+        "CREATE TEMPORARY FUNCTION made() RETURNS INT RETURN 1",
+        "CREATE OR REPLACE FUNCTION s.twice(x INT) RETURNS INT RETURN x",
+    ],
+)
+def test_function_of_a_user_reaches_nothing(functions: Restricted, text: str) -> None:
+    condition, shown = _outcome(functions, text)
+    assert condition, shown
+    assert not [word for word in HIDDEN if word in shown and word not in text], shown
+    assert functions.effects() == []
+    assert not [row for row in functions.run_as_owner("SHOW USER FUNCTIONS IN own") if "made" in row[0]]
+
+
+def test_function_of_another_user_is_not_replaced(functions: Restricted) -> None:
+    functions.run_as_owner("CREATE FUNCTION own.other() RETURNS INT RETURN 1")
+    for text in ("CREATE OR REPLACE FUNCTION", "CREATE FUNCTION"):
+        condition, _ = _outcome(functions, f"{text} own.other() RETURNS INT RETURN 2")
+        assert condition == "ROUTINE_ALREADY_EXISTS"
+    functions.run_as_owner("GRANT USAGE ON FUNCTION own.other TO ann")
+    condition, _ = _outcome(functions, "CREATE OR REPLACE FUNCTION own.other() RETURNS INT RETURN 2")
+    assert condition == "JETSQL.NOT_ALLOWED"
+    assert functions.run("SELECT own.other()") == [(1,)]
+
+
+def test_function_in_a_view_of_an_admin_is_checked(functions: Restricted) -> None:
+    functions.run("CREATE FUNCTION own.made() RETURNS INT RETURN (SELECT max(id) FROM s.orders)")
+    functions.run_as_owner("USE hr")
+    functions.run_as_owner("CREATE VIEW hr.calls AS SELECT own.made() AS x")
+    functions.run_as_owner("USE default")
+    functions.run_as_owner("GRANT SELECT ON VIEW hr.calls TO ann")
+    session = functions.session("ann")
+    functions.run("USE s", session)
+    for table in ("orders", "pay", "hr.pay"):
+        with pytest.raises(PySparkException):
+            text = f"CREATE OR REPLACE FUNCTION own.made() RETURNS INT RETURN (SELECT max(id) FROM {table})"
+            functions.run(text, session)
+    assert functions.run("SELECT * FROM hr.calls") == [(2,)]
 
 
 def test_error_of_a_hidden_table_is_that_of_spark(ann: Restricted) -> None:

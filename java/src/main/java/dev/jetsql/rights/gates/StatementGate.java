@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.CurrentUserContext$;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
@@ -33,6 +34,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
+import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
 import org.apache.spark.sql.catalyst.plans.logical.CreateView;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.DropFunction;
@@ -48,10 +50,12 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.errors.QueryCompilationErrors$;
 import org.apache.spark.sql.execution.command.DescribeQueryCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.execution.command.SetCommand;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -185,6 +189,8 @@ public final class StatementGate extends Rule<LogicalPlan> {
           || plan instanceof CreateTableAsSelect
           || plan instanceof CreateView) {
         created(plan);
+      } else if (plan instanceof CreateUserDefinedFunction create) {
+        createdFunction(create);
       }
       // Their queries are analyzed, and checked, when the statement runs.
       return !(plan instanceof ExplainCommand || plan instanceof DescribeQueryCommand);
@@ -281,6 +287,21 @@ public final class StatementGate extends Rule<LogicalPlan> {
         throw Refusals.schemaNotFound(schema.subList(1, schema.size()));
       if (!rights.allowsCreate(user, schema))
         throw Refusals.missing(named.origin(), user, Right.CREATE, schema);
+    }
+
+    private void createdFunction(CreateUserDefinedFunction create) {
+      if (!(create.child() instanceof UnresolvedIdentifier named))
+        throw Refusals.onlyAdmin(
+            create.origin(), "IDENTIFIER of a function that is created", "write its name");
+      created(create);
+      FunctionText.check(session, create);
+      var name = qualified(named.nameParts());
+      if (!create.replace() || rights.ownsFunction(user, name)) return;
+      var function = new FunctionIdentifier(name.get(2), Option.apply(name.get(1)), Option.empty());
+      if (!session.sessionState().catalog().functionExists(function)) return;
+      throw rights.allowsFunction(user, name)
+          ? Refusals.missing(create.origin(), user, Right.OWNER, name)
+          : Exceptions.raise(QueryCompilationErrors$.MODULE$.functionAlreadyExistsError(function));
     }
 
     private void function(Origin origin, List<String> parts) {

@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableCommand;
+import org.apache.spark.sql.execution.command.CreateSQLFunctionCommand;
 import org.apache.spark.sql.execution.command.CreateViewCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand;
@@ -108,6 +109,7 @@ final class StatementRights {
         throw Refusals.onlyAdmin(plan.origin(), "a table that is replaced", "it has an owner");
       ApprovedPaths.add(session, create.table().identifier());
     } else if (plan instanceof CreateViewCommand create) view(session, create, need);
+    else if (plan instanceof CreateSQLFunctionCommand create) function(session, create, need);
     else {
       var right = RIGHTS.get(plan.getClass().getSimpleName());
       if (right == null) return;
@@ -148,6 +150,16 @@ final class StatementRights {
       throw Refusals.onlyAdmin(
           plan.origin(), "tables with a location or options", "see the rights");
     need.check(plan, Right.CREATE, RelationNames.of(session, table));
+  }
+
+  private static void function(SparkSession session, CreateSQLFunctionCommand create, Need need) {
+    if (create.isTemp())
+      throw Refusals.onlyAdmin(create.origin(), "temporary functions", "they have no owner");
+    var name = create.name();
+    need.check(
+        create,
+        Right.CREATE,
+        RelationNames.of(session, new TableIdentifier(name.funcName(), name.database())));
   }
 
   private static void view(SparkSession session, CreateViewCommand create, Need need) {
