@@ -34,6 +34,7 @@ import dev.jetsql.rewrites.NullKeys;
 import dev.jetsql.rewrites.StreamingSubqueries;
 import dev.jetsql.rewrites.patterns.MatchStrategy;
 import dev.jetsql.rewrites.patterns.PatternMatches;
+import dev.jetsql.rights.RunningRead;
 import dev.jetsql.rights.gates.ApprovedInserts;
 import dev.jetsql.rights.gates.AuditObjects;
 import dev.jetsql.rights.gates.PlanGate;
@@ -69,6 +70,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     // The gates come first: the other rules read the catalog, and reveal secrets.
     extensions.injectHintResolutionRule(session -> new StatementGate((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new PlanGate((SparkSession) session));
+    RunningRead.setGate((session, plan) -> new PlanGate(session).apply(plan));
     extensions.injectCheckRule(session -> new PlanGate.Net((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new AuditObjects((SparkSession) session));
     extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());

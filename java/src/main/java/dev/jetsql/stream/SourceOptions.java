@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.PartialFunction;
@@ -28,6 +29,12 @@ final class SourceOptions {
               if (node instanceof StreamingRelation files) return changeFiles(files, ofFiles);
               return isTopic(node) ? changeTopic((StreamingRelationV2) node, ofTopics) : node;
             }));
+  }
+
+  /** Returns a source of files that plans its batches in a session. */
+  static LogicalPlan in(SparkSession session, StreamingRelation relation) {
+    var changed = CaseClasses.copy(relation.dataSource(), Map.of("sparkSession", session));
+    return CaseClasses.copy(relation, Map.of("dataSource", changed));
   }
 
   /** Returns whether a leaf reads a Kafka topic as a stream. */

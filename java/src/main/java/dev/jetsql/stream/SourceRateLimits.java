@@ -4,6 +4,9 @@ import dev.jetsql.common.JobContext;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
+import scala.PartialFunction;
 
 /**
  * Limits of the data that a streaming select reads per batch, for sources that support a limit and
@@ -16,10 +19,18 @@ final class SourceRateLimits {
 
   private SourceRateLimits() {}
 
-  /** Returns the plan with limits on its file and Kafka sources. */
-  static LogicalPlan apply(LogicalPlan plan) {
-    return SourceOptions.change(
-        plan, SourceRateLimits::kafkaOptions, SourceRateLimits::fileOptions);
+  /**
+   * Returns the plan with limits on its file and Kafka sources. A source of files plans its batches
+   * in the session of the run.
+   */
+  static LogicalPlan apply(SparkSession session, LogicalPlan plan) {
+    return SourceOptions.change(plan, SourceRateLimits::kafkaOptions, SourceRateLimits::fileOptions)
+        .transformDown(
+            PartialFunction.fromFunction(
+                node ->
+                    node instanceof StreamingRelation files
+                        ? SourceOptions.in(session, files)
+                        : node));
   }
 
   /** Returns the options of a Kafka source, with a limit if they have none. */

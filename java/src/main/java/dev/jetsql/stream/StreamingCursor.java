@@ -4,6 +4,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.kafka.KafkaQueryStop;
 import dev.jetsql.kafka.topics.QueryTopics;
+import dev.jetsql.rights.RunningRead;
 import dev.jetsql.scheduling.CancelledJobGroups;
 import dev.jetsql.scheduling.FairPools;
 import java.util.HashMap;
@@ -45,6 +46,7 @@ public final class StreamingCursor {
   private final SparkSession session;
   private final StreamingSelectPlan select;
   private final long millis;
+  private final RunningRead read;
   private final String id = "jetsql-select-" + UUID.randomUUID();
   private final String checkpoint;
   private final Map<String, Map<String, String>> topicIds = new HashMap<>();
@@ -67,13 +69,20 @@ public final class StreamingCursor {
    * @param session a session that only this cursor uses
    * @param folder the parent folder of its checkpoint
    * @param millis the time limit in milliseconds; -1 for none
+   * @param read checks that its user may still read the rows
    */
-  StreamingCursor(SparkSession session, StreamingSelectPlan select, String folder, long millis) {
+  StreamingCursor(
+      SparkSession session,
+      StreamingSelectPlan select,
+      String folder,
+      long millis,
+      RunningRead read) {
     this.session = session;
     this.select = select;
     this.remaining = select.limit();
     this.checkpoint = folder + "/" + id;
     this.millis = millis;
+    this.read = read;
   }
 
   private static Thread daemon(Runnable work) {
@@ -112,7 +121,7 @@ public final class StreamingCursor {
       context.setLocalProperty(FairPools.POOL, "streaming-selects");
     context.setLocalProperty(EXECUTION, null);
     try {
-      return Dataset.ofRows(session, SourceRateLimits.apply(select.plan()))
+      return Dataset.ofRows(session, SourceRateLimits.apply(session, select.plan()))
           .writeStream()
           .foreachBatch((VoidFunction2<org.apache.spark.sql.Dataset<Row>, Long>) this::handOut)
           .option("checkpointLocation", checkpoint)
@@ -163,8 +172,10 @@ public final class StreamingCursor {
       if (closed) throw JetSqlException.closed();
       if (!query.isActive()) throw Exceptions.raise(failure());
       QueryTopics.check(query, topicIds, false);
+      read.check();
       wait(POLL_MILLIS);
     }
+    read.check();
     handedOut = batch != null;
     return batch;
   }

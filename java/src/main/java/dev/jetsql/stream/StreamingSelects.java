@@ -1,14 +1,18 @@
 package dev.jetsql.stream;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
+import dev.jetsql.common.Principals;
 import dev.jetsql.kafka.KafkaTopicChecks;
+import dev.jetsql.rights.RunningRead;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.slf4j.LoggerFactory;
@@ -63,16 +67,42 @@ public final class StreamingSelects {
    * @param live whether it may run without end
    */
   public static StreamingCursor create(Dataset<?> rows, boolean live) {
-    var select =
-        StreamingSelectPlan.of(rows.sparkSession(), rows.queryExecution().analyzed(), live);
+    SparkSession session = sessionOfRun(rows.sparkSession());
+    var select = plan(session, rows.queryExecution().analyzed(), live);
     KafkaTopicChecks.checkStreams(select.plan());
     Settings currentSettings = settings;
-    SparkSession session = rows.sparkSession().cloneSession();
     currentSettings.confs().forEach(session.conf()::set);
     if (select.isUnchecked())
       session.conf().set("spark.sql.streaming.unsupportedOperationCheck", "false");
-    return new StreamingCursor(
-        session, select, currentSettings.folder(), live ? -1L : currentSettings.limitedMillis());
+    var read = new RunningRead(rows.sparkSession(), rows.queryExecution().analyzed());
+    var millis = live ? -1L : currentSettings.limitedMillis();
+    return new StreamingCursor(session, select, currentSettings.folder(), millis, read);
+  }
+
+  /** Plans a query in the session of its run: rewritten operators use the active one. */
+  private static StreamingSelectPlan plan(SparkSession session, LogicalPlan query, boolean live) {
+    var active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(session);
+    try {
+      return StreamingSelectPlan.of(session, query, live);
+    } finally {
+      if (active.isDefined()) SparkSession.setActiveSession(active.get());
+      else SparkSession.clearActiveSession();
+    }
+  }
+
+  /**
+   * Returns a copy of a session for the batches of a query that was checked with the rights of the
+   * session. As the run of a job, it is one of the engine: Spark makes plans for batches that no
+   * user may write.
+   */
+  private static SparkSession sessionOfRun(SparkSession client) {
+    var user = Principals.of(client);
+    var session = client.cloneSession();
+    if (user == null) return session;
+    session.conf().set(JobContext.OWNER_CONF, user);
+    Principals.setSystem(session);
+    return session;
   }
 
   /** Closes all cursors. Their readers receive the error of a closed engine. */
