@@ -1,12 +1,12 @@
 package dev.jetsql.catalog;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.connections.NamedSecrets;
-import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.versions.CaseClasses;
 import java.util.Map;
 import org.apache.spark.sql.Row;

@@ -1,8 +1,8 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
-import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.versions.CaseClasses;
 import java.util.HashMap;
 import java.util.List;

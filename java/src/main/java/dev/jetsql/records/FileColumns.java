@@ -11,6 +11,9 @@ final class FileColumns {
   /** The number in its file of a line that does not fit; NULL if the format has no such lines. */
   static final String LINE = "__jetsql_line";
 
+  /** What Spark knows of the file of a row. Its own name is one that users may not write. */
+  static final String METADATA = "__jetsql_metadata";
+
   private FileColumns() {}
 
   /**

@@ -133,8 +133,7 @@ public final class FileStream {
   /** Returns the plan that replaces the relation of the stream. Its columns are the same. */
   LogicalPlan checked(StreamingRelation relation, String onError) {
     StreamingRelation read = withChecks(relation, onError);
-    Attribute metadata = read.metadataOutput().head();
-    var lines = Dataset.ofRows(session, read.withMetadataColumns());
+    var lines = Dataset.ofRows(session, withMetadata(read));
     StructType columns = FileColumns.remove(read.dataSource().userSpecifiedSchema().get());
     List<String> partitions = CollectionConverters.asJava(table.partitionColumnNames());
     List<Column> fields = new ArrayList<>();
@@ -143,8 +142,8 @@ public final class FileStream {
     List<Column> selected = new ArrayList<>();
     selected.add(explode(array(struct(fields.toArray(Column[]::new)))).as(OnError.ROW));
     partitions.forEach(name -> selected.add(named(name)));
-    selected.add(named(metadata.name()));
-    selected.add(named(metadata.name()).getField("file_path").as(FILE));
+    selected.add(col(FileColumns.METADATA));
+    selected.add(col(FileColumns.METADATA).getField("file_path").as(FILE));
     var rows = lines.select(selected.toArray(Column[]::new));
     Column broken = col(OnError.ROW).getField(FileColumns.BROKEN).isNotNull();
     var kept = OnError.apply(rows, onError, broken, message());
@@ -153,7 +152,7 @@ public final class FileStream {
       boolean isMetadata = column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
       Column value =
           isMetadata
-              ? named(metadata.name())
+              ? col(FileColumns.METADATA)
               : partitions.contains(column.name())
                   ? named(column.name())
                   : col(OnError.ROW).getField(column.name());
@@ -161,6 +160,13 @@ public final class FileStream {
     }
     var result = (Dataset<Row>) kept.select(outputs.toArray(Column[]::new));
     return SourceColumns.project(result.queryExecution().analyzed(), relation.output());
+  }
+
+  /** Returns a relation with the metadata of the files as its last column. */
+  private static StreamingRelation withMetadata(StreamingRelation relation) {
+    var output = new ArrayList<>(CollectionConverters.asJava(relation.output()));
+    output.add(relation.metadataOutput().head().withName(FileColumns.METADATA));
+    return CaseClasses.copy(relation, Map.of("output", Sequences.of(output)));
   }
 
   private static Column named(String column) {

@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule;
 import dev.jetsql.plans.StateTypes;
@@ -46,10 +47,14 @@ public record RewrittenQuery(
   /** The use of a rule in a query, in words. */
   public record AppliedRule(String name, int version, String meaning, String caution) {}
 
-  /** Returns the query for the first of the output modes in which it can run. */
+  /**
+   * Returns the query for the first of the output modes in which it can run.
+   *
+   * @param query analyzed, so that the gates have checked its rights
+   */
   public static RewrittenQuery of(SparkSession session, LogicalPlan query, RunOptions options) {
     try {
-      return rewritten(session, query, options);
+      return ApprovedPlans.call(() -> rewritten(session, query, options));
     } catch (StateTypes.UnkeptType e) {
       return refused(session, query, options.modes(), e.getMessage());
     }

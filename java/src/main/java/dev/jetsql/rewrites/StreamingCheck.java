@@ -1,5 +1,6 @@
 package dev.jetsql.rewrites;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.EqualKey;
@@ -68,7 +69,7 @@ public final class StreamingCheck {
   /** Returns why Spark cannot run the query in an output mode, or null if it can. */
   public String reason(OutputMode mode) {
     var reason = logicalReason(mode);
-    return reason == null ? planned.computeIfAbsent(mode, this::plan).reason() : reason;
+    return reason == null ? planned(mode).reason() : reason;
   }
 
   /**
@@ -99,6 +100,10 @@ public final class StreamingCheck {
     return reason == null || runsUnchecked(mode) ? null : reason;
   }
 
+  private Planned planned(OutputMode mode) {
+    return planned.computeIfAbsent(mode, each -> ApprovedPlans.call(() -> plan(each)));
+  }
+
   /** Returns a phrase for each operator whose state grows for ever in a possible output mode. */
   public List<String> keptState(OutputMode mode) {
     var plan = batchPlan(mode);
@@ -107,7 +112,7 @@ public final class StreamingCheck {
 
   /** Returns the plan of a batch in a possible output mode, or null for an error of a value. */
   public SparkPlan batchPlan(OutputMode mode) {
-    return planned.computeIfAbsent(mode, this::plan).plan();
+    return planned(mode).plan();
   }
 
   /**

@@ -1,7 +1,7 @@
 package dev.jetsql.rights.gates;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.Principals;
-import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.rights.Rights;
 import dev.jetsql.versions.CaseClasses;
 import java.util.Map;

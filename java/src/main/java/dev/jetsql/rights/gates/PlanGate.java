@@ -1,9 +1,9 @@
 package dev.jetsql.rights.gates;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Principals;
 import dev.jetsql.functions.PythonFunctions;
-import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import java.util.List;
@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.DescribeFunctionCommand;
 import org.apache.spark.sql.execution.command.DescribeQueryCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import scala.runtime.AbstractFunction1;
@@ -129,6 +130,8 @@ public final class PlanGate extends Rule<LogicalPlan> {
     boolean enter(LogicalPlan plan) {
       if (FunctionBodies.isOf(plan)) bodies++;
       checkClass(plan);
+      if (plan instanceof DescribeFunctionCommand describe && describe.info().getDb() != null)
+        throw Refusals.onlyAdmin(plan.origin(), "DESCRIBE of this function", "it shows its body");
       if (plan instanceof DeserializeToObject || plan instanceof SerializeFromObject) encoded(plan);
       if (plan instanceof CommandResult) return false; // rows of a statement that was checked
       if (plan instanceof ExplainCommand || plan instanceof DescribeQueryCommand) return false;

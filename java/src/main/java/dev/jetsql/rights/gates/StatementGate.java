@@ -2,6 +2,7 @@ package dev.jetsql.rights.gates;
 
 import dev.jetsql.catalog.TableNames;
 import dev.jetsql.catalog.Tables;
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Principals;
@@ -9,7 +10,6 @@ import dev.jetsql.common.Secrets;
 import dev.jetsql.connections.ConnectionOptions;
 import dev.jetsql.connections.Connections;
 import dev.jetsql.plans.Plans;
-import dev.jetsql.rights.ApprovedPlans;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import dev.jetsql.rights.UserSettings;
@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedFunctionName;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
@@ -175,6 +176,8 @@ public final class StatementGate extends Rule<LogicalPlan> {
         table(named, named.multipartIdentifier());
       } else if (plan instanceof UnresolvedView named) {
         table(named, named.multipartIdentifier());
+      } else if (plan instanceof UnresolvedFunctionName named) {
+        described(named);
       } else if (plan instanceof UnresolvedNamespace named) {
         schema(Plans.list(named.multipartIdentifier()));
       } else if (plan instanceof UnresolvedTableValuedFunction call) {
@@ -304,11 +307,26 @@ public final class StatementGate extends Rule<LogicalPlan> {
           : Exceptions.raise(QueryCompilationErrors$.MODULE$.functionAlreadyExistsError(function));
     }
 
-    private void function(Origin origin, List<String> parts) {
+    /**
+     * Checks a function that a statement describes: the body of one that is not Spark's can be
+     * hidden.
+     */
+    private void described(UnresolvedFunctionName named) {
+      var parts = Plans.list(named.multipartIdentifier());
+      function(named.origin(), parts);
+      if (!isBuiltIn(parts))
+        throw Refusals.onlyAdmin(named.origin(), "DESCRIBE of this function", "it shows its body");
+    }
+
+    private static boolean isBuiltIn(List<String> parts) {
       var lower = parts.stream().map(each -> each.toLowerCase(Locale.ROOT)).toList();
-      var name = lower.get(lower.size() - 1);
-      if (BUILT_IN.contains(lower.subList(0, lower.size() - 1))
-          && (lower.size() > 1 || AllowList.FUNCTIONS.has(name))) {
+      return BUILT_IN.contains(lower.subList(0, lower.size() - 1))
+          && (lower.size() > 1 || AllowList.FUNCTIONS.has(lower.get(lower.size() - 1)));
+    }
+
+    private void function(Origin origin, List<String> parts) {
+      if (isBuiltIn(parts)) {
+        var name = parts.get(parts.size() - 1).toLowerCase(Locale.ROOT);
         var refusal = AllowList.FUNCTIONS.refusal(name);
         if (refusal != null) throw Refusals.onlyAdmin(origin, "the function " + name, refusal);
         return;

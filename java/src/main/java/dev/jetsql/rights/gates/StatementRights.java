@@ -16,6 +16,8 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.AlterTableRenameCommand;
+import org.apache.spark.sql.execution.command.AlterTableSetPropertiesCommand;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableCommand;
 import org.apache.spark.sql.execution.command.CreateSQLFunctionCommand;
@@ -48,6 +50,26 @@ final class StatementRights {
           Map.entry("DropTable", Right.OWNER),
           Map.entry("DropView", Right.OWNER),
           Map.entry("DropTableCommand", Right.OWNER),
+          Map.entry("AddColumns", Right.OWNER),
+          Map.entry("AlterTableAddColumnsCommand", Right.OWNER),
+          Map.entry("AlterColumns", Right.OWNER),
+          Map.entry("AlterTableChangeColumnCommand", Right.OWNER),
+          Map.entry("RenameColumn", Right.OWNER),
+          Map.entry("DropColumns", Right.OWNER),
+          Map.entry("CommentOnTable", Right.OWNER),
+          Map.entry("AlterTableSetPropertiesCommand", Right.OWNER),
+          Map.entry("RenameTable", Right.OWNER),
+          Map.entry("DropPartitions", Right.OWNER),
+          Map.entry("AlterTableDropPartitionCommand", Right.OWNER),
+          Map.entry("RenamePartitions", Right.OWNER),
+          Map.entry("AlterTableRenamePartitionCommand", Right.OWNER),
+          Map.entry("TruncatePartition", Right.MODIFY),
+          Map.entry("AnalyzeTable", Right.OWNER),
+          Map.entry("AnalyzeTableCommand", Right.OWNER),
+          Map.entry("AnalyzeColumn", Right.OWNER),
+          Map.entry("AnalyzeColumnCommand", Right.OWNER),
+          Map.entry("RefreshTable", Right.SELECT),
+          Map.entry("RefreshTableCommand", Right.SELECT),
           Map.entry("DescribeRelation", Right.SELECT),
           Map.entry("DescribeColumn", Right.SELECT),
           Map.entry("DescribeTableCommand", Right.SELECT),
@@ -110,7 +132,9 @@ final class StatementRights {
       ApprovedPaths.add(session, create.table().identifier());
     } else if (plan instanceof CreateViewCommand create) view(session, create, need);
     else if (plan instanceof CreateSQLFunctionCommand create) function(session, create, need);
+    else if (plan instanceof AlterTableRenameCommand rename) rename(session, rename, need);
     else {
+      if (plan instanceof AlterTableSetPropertiesCommand set) properties(set);
       var right = RIGHTS.get(plan.getClass().getSimpleName());
       if (right == null) return;
       var names = names(session, plan);
@@ -150,6 +174,20 @@ final class StatementRights {
       throw Refusals.onlyAdmin(
           plan.origin(), "tables with a location or options", "see the rights");
     need.check(plan, Right.CREATE, RelationNames.of(session, table));
+  }
+
+  private static void rename(SparkSession session, AlterTableRenameCommand rename, Need need) {
+    var before = RelationNames.of(session, rename.oldName());
+    need.check(rename, Right.OWNER, before);
+    var after = new ArrayList<>(before.subList(0, before.size() - 1));
+    after.add(rename.newName().table());
+    need.check(rename, Right.CREATE, after);
+  }
+
+  /** Refuses properties but the comment: others have a meaning for Spark or JetSQL. */
+  private static void properties(AlterTableSetPropertiesCommand set) {
+    if (!CollectionConverters.asJava(set.properties()).keySet().equals(Set.of("comment")))
+      throw Refusals.onlyAdmin(set.origin(), "properties of a table", "they belong to the engine");
   }
 
   private static void function(SparkSession session, CreateSQLFunctionCommand create, Need need) {

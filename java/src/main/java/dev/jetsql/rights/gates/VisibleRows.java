@@ -9,18 +9,22 @@ import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.DescribeNamespace;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTables;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTablesExtended;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.command.DescribeDatabaseCommand;
 import org.apache.spark.sql.execution.command.DescribeRelationJsonCommand;
 import org.apache.spark.sql.execution.command.DescribeTableCommand;
 import org.apache.spark.sql.execution.command.RunnableCommand;
+import org.apache.spark.sql.execution.command.ShowCatalogsCommand;
 import org.apache.spark.sql.execution.command.ShowFunctionsCommand;
 import org.apache.spark.sql.execution.command.ShowNamespacesCommand;
 import org.apache.spark.sql.execution.command.ShowTablesCommand;
@@ -32,6 +36,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /** A statement that lists tables, views, schemas or functions, of which the user sees only some. */
 public final class VisibleRows extends LeafCommand {
   private static final long serialVersionUID = 1L;
+
+  private static final Set<String> HIDDEN_FACTS = Set.of("Location", "Properties");
 
   private final transient RunnableCommand list;
   private final transient Rights rights;
@@ -55,6 +61,12 @@ public final class VisibleRows extends LeafCommand {
       return owns(rights, user, RelationNames.named(describe.child()))
           ? plan
           : new VisibleDescription(describe, true);
+    if (plan instanceof DescribeNamespace describe)
+      return new VisibleRows(
+          new DescribeDatabaseCommand(
+              schema(describe, describe.namespace()), describe.extended(), describe.output()),
+          rights,
+          user);
     if (plan instanceof ShowTables show)
       return only(session, rights, user, command(show, show.namespace(), show.pattern(), false));
     if (plan instanceof ShowTablesExtended show) {
@@ -65,6 +77,8 @@ public final class VisibleRows extends LeafCommand {
             || plan instanceof ShowViewsCommand
             || plan instanceof ShowNamespacesCommand
             || plan instanceof ShowFunctionsCommand
+            || plan instanceof ShowCatalogsCommand
+            || plan instanceof DescribeDatabaseCommand
             || plan instanceof ListPythonFunctions
         ? new VisibleRows((RunnableCommand) plan, rights, user)
         : plan;
@@ -77,17 +91,17 @@ public final class VisibleRows extends LeafCommand {
   /** Returns the command for the tables of a schema in Spark's catalogue. */
   private static ShowTablesCommand command(
       LogicalPlan show, LogicalPlan namespace, Option<String> pattern, boolean isExtended) {
+    return new ShowTablesCommand(
+        Option.apply(schema(show, namespace)), pattern, show.output(), isExtended, Option.empty());
+  }
+
+  /** Returns the name of a schema in Spark's own catalogue. */
+  private static String schema(LogicalPlan statement, LogicalPlan namespace) {
     if (namespace instanceof ResolvedNamespace named
         && named.catalog().name().equals(Tables.CATALOG)
-        && named.namespace().size() == 1)
-      return new ShowTablesCommand(
-          Option.apply(named.namespace().head()),
-          pattern,
-          show.output(),
-          isExtended,
-          Option.empty());
+        && named.namespace().size() == 1) return named.namespace().head();
     throw Refusals.onlyAdmin(
-        show.origin(), "SHOW TABLES of another catalogue", "it lists all of them");
+        statement.origin(), "this statement about another catalogue", "it shows all of it");
   }
 
   @Override
@@ -120,10 +134,14 @@ public final class VisibleRows extends LeafCommand {
   }
 
   /**
-   * Returns whether the user sees what a row names: a schema, a function, or a schema, a name and a
-   * flag.
+   * Returns whether the user sees what a row names: a schema, a function, a catalogue, a fact about
+   * a schema, or a schema, a name and a flag.
    */
   private boolean isVisible(SparkSession session, Row row) {
+    if (list instanceof DescribeDatabaseCommand) return !HIDDEN_FACTS.contains(row.getString(0));
+    if (list instanceof ShowCatalogsCommand)
+      return row.getString(0).equals(Tables.CATALOG)
+          || rights.seesSchema(user, List.of(row.getString(0)));
     if (list instanceof ShowNamespacesCommand)
       return rights.seesSchema(user, List.of(Tables.CATALOG, row.getString(0)));
     if (list instanceof ShowFunctionsCommand || list instanceof ListPythonFunctions)
