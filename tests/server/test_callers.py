@@ -142,7 +142,7 @@ def test_reads_of_pages_know_their_caller(server: RunningServer, engine: Managed
     run(server, CREATE)
     browser = logged_in(server)
     assert browser.get(f"/console/{path.format(job=only_job(engine))}").status == 200
-    assert callers(engine) == {BY_CONSOLE}
+    assert callers(engine) - {ENGINE} == {BY_CONSOLE}  # a sample for all pages can come at the same time
 
 
 def test_events_of_a_job_page_know_their_caller(server: RunningServer, engine: Managed) -> None:
