@@ -59,10 +59,13 @@ public final class ConnectionChecks {
 
   /**
    * Returns why the options of a table cannot be used, as `problem` does, or null: its connection
-   * is missing, or the owner of the table has no right on it.
+   * is missing, or the owner of the table has no right on it. A table that a statement creates with
+   * its job does not exist yet.
    */
   public static String problemOfTable(SparkSession session, String schema, String name) {
-    var table = session.sharedState().externalCatalog().getTable(schema, name);
+    var catalog = session.sharedState().externalCatalog();
+    if (!catalog.tableExists(schema, name)) return null;
+    var table = catalog.getTable(schema, name);
     try {
       ConnectedTables.options(TableOptions.format(table), table);
     } catch (Exception e) { // Scala's errors are checked
