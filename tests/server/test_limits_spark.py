@@ -24,8 +24,8 @@ from tests.support.servers.http_server import run_server
 pytestmark = pytest.mark.spark
 
 POOL = "spark.scheduler.pool"
-LIMITS = LimitSettings(user_statements_most=1, user_rows_most=100, user_statement_seconds=5.0)
-LONG = "SELECT count(*) FROM range(1000000) a CROSS JOIN range(1000000) b WHERE a.id + b.id < 0"
+LIMITS = LimitSettings(user_statements_most=1, user_rows_most=100, user_statement_seconds=10.0)
+LONG = "SELECT count(*) FROM range(1000000000000000) WHERE id % 7 = 8"  # whose tasks Spark ends soon
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def users(engine: EngineInstance) -> Iterator[Users]:
             list(engine.run(text).rows)
         tokens = {user: str(next(iter(engine.run(f"CREATE TOKEN FOR {user}").rows))[1]) for user in ("ann", "boss")}
         endpoint = stack.enter_context(thrift_server.thrift(engine, thrift_server.NEVER))
-        limit_thrift(engine.spark, 1, 100, 5.0)
+        limit_thrift(engine.spark, 1, 100, 10.0)
         stack.callback(lambda: limit_thrift(engine.spark, 0, 0, 0))
         http = {user: stack.enter_context(closing(EngineClient(server.url, tokens[user]))) for user in tokens}
         thrift = {user: stack.enter_context(closing(endpoint.client(user, tokens[user]))) for user in tokens}

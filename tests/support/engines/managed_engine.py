@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC
 from pathlib import Path
 from typing import Any
+
+import pyarrow
 
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
@@ -41,6 +44,7 @@ from jetsql.settings.engine_settings import EndpointSettings, Settings
 from jetsql.settings.identity_settings import IdentitySettings
 from jetsql.version import VERSION
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, Session
+from tests.support.engines.server_engine import taken
 
 
 class ManagedSession:
@@ -59,10 +63,13 @@ class ManagedSession:
         return StatementResult((Column("n", "int"),), self._rows(int(number)))
 
     def run_arrow(self, text: str, parameters: Any = None) -> Iterator[bytes]:
-        """Yield the rows as text, in place of Arrow's format, and the end of an Arrow stream."""
-        for row in self.run(text, parameters).rows:
-            yield repr(row).encode()
-        yield b"\xff\xff\xff\xff" + bytes(4)
+        """Yield an Arrow stream of whole messages, with each row as a text."""
+        schema, sink = pyarrow.schema([("row", pyarrow.string())]), io.BytesIO()
+        with pyarrow.ipc.new_stream(sink, schema) as stream:
+            for row in self.run(text, parameters).rows:
+                stream.write_batch(pyarrow.record_batch([[repr(row)]], schema))
+                yield taken(sink)
+        yield taken(sink)
 
     def schema(self) -> str:
         return "default"

@@ -70,8 +70,8 @@ class ServedSession:
             for row in result.rows:
                 arrays = [pyarrow.array([value], of) for value, (_, of) in zip(row, fields, strict=True)]
                 stream.write_batch(pyarrow.record_batch(arrays, stream_schema(fields, columns)))
-                yield _taken(sink)
-        yield _taken(sink)
+                yield taken(sink)
+        yield taken(sink)
 
     def schema(self) -> str:
         return self.current
@@ -106,7 +106,8 @@ def stream_schema(fields: Any, columns: str) -> Any:
     return pyarrow.schema(fields, {"jetsql.columns": columns})
 
 
-def _taken(sink: io.BytesIO) -> bytes:
+def taken(sink: io.BytesIO) -> bytes:
+    """Return what was written since the last call."""
     written = sink.getvalue()
     sink.seek(0)
     sink.truncate()
