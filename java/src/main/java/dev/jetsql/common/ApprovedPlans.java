@@ -32,7 +32,7 @@ public final class ApprovedPlans {
     }
   }
 
-  /** Returns whether this thread makes such a plan. */
+  /** Returns whether this thread makes a plan of one that was checked. */
   public static boolean isRunning() {
     return running.get() != null;
   }
