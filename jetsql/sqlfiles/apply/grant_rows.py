@@ -66,18 +66,11 @@ class DeclaredRights:
             self._sessions.rows_about(declaration, f"SHOW GRANTS FOR {quoted_name(statement.role.text)}")
         text = f"SHOW GRANTS FOR {quoted_name(grantee)} {_on(declaration, statement)}"
         rows = [each for each in self._sessions.rows_about(declaration, text) if _is_of(each, grantee)]
-        if isinstance(statement, GrantRole):
-            wanted = {(_ROLE, name_key(statement.role.text))}
-            found = [row for row in rows if (row["right"], name_key(str(row["object"]))) in wanted]
-        else:
-            wanted = {(right.text, "") for right in statement.rights}
-            is_of_engine = not statement.object.name.parts
-            found = [
-                row for row in rows if (row["right"], "") in wanted and (row["kind"] == "ENGINE" or not is_of_engine)
-            ]
+        found = [row for row in rows if _is_granted_by(statement, row)]
+        wanted = 1 if isinstance(statement, GrantRole) else len({right.text for right in statement.rights})
         self._declared.update(map(_identity, found))
         has_option = isinstance(statement, GrantRights) and statement.with_option
-        if len(found) < len(wanted) or (has_option and not all(row["with_option"] for row in found)):
+        if len(found) < wanted or (has_option and not all(row["with_option"] for row in found)):
             return GrantDifference(is_missing=True)
         if not has_option and any(row["with_option"] for row in found):
             return GrantDifference(is_missing=False, note="it has WITH GRANT OPTION, which the file does not declare")
@@ -123,6 +116,15 @@ def _written_table(name: str) -> str:
     return ".".join(map(written_name, split_table(name)))
 
 
+def _is_granted_by(statement: GrantRights | GrantRole, row: _Row) -> bool:
+    """Return whether a row about the grantee and the object of a statement is one that the statement makes."""
+    if isinstance(statement, GrantRole):
+        return row["right"] == _ROLE and name_key(str(row["object"])) == name_key(statement.role.text)
+    is_of_engine = not statement.object.name.parts
+    is_of_right = row["right"] in {right.text for right in statement.rights}
+    return is_of_right and (row["kind"] == "ENGINE" or not is_of_engine)
+
+
 def _is_of(row: _Row, grantee: str) -> bool:
     return name_key(str(row["grantee"])) == name_key(grantee)
 
@@ -132,10 +134,10 @@ def _identity(row: _Row) -> tuple[object, ...]:
 
 
 def _on(declaration: Declaration, statement: GrantRights | GrantRole) -> str:
-    """Return ON and the object, as the statement has them."""
+    """Return ON and the object, as the statement has them; empty without an object."""
     found = list(tokens(declaration.text))
     first = next((token for token in found if token.word == "ON"), None)
-    last = next(token for token in reversed(found) if token.stop <= statement.grantee.place.start)
     if isinstance(statement, GrantRole) or first is None:
         return ""
+    last = next(token for token in reversed(found) if token.stop <= statement.grantee.place.start)
     return declaration.text[first.start : last.start]
