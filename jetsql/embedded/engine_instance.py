@@ -19,7 +19,6 @@ from typing import Any
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.bound_statements import bind, bound_statement
-from jetsql.embedded.connect_logins import log_in_to_connect
 from jetsql.embedded.endpoints import Addresses, open_endpoints
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
@@ -43,7 +42,7 @@ from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
 from jetsql.identity.open_issuer import open_issuer
-from jetsql.jobs.access.logins import REFUSED, Logins
+from jetsql.jobs.access.logins import Logins
 from jetsql.jobs.access.user_limits import UserLimits
 from jetsql.jobs.audit.audit_file import AuditFile
 from jetsql.jobs.audit.audit_log import AuditLog, active_record
@@ -154,9 +153,8 @@ class EngineInstance:
             refuse_change=partial(refuse_change, self._manager.registry, self.accounts.sees_job),
             drop_function=partial(drop_function, self._manager),
             change_object=self.accounts.note_object_change,
-            log_in_to_connect=self._log_in_to_connect,
             find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
-            log_in=lambda **login: REFUSED if self._logins is None else self._logins.log_in(**login),
+            log_in=self._log_in,
             audit_begin=records.begin,
             audit=records.end,
         )
@@ -241,10 +239,10 @@ class EngineInstance:
                 self._functions.cancel_all()
                 streaming_selects.stop_all(self.spark)
 
-    def _log_in_to_connect(self, token: str, address: str) -> dict[str, Any]:
+    def _log_in(self, **login: Any) -> dict[str, Any]:
         if self._logins is None:
             raise closed_error()
-        return log_in_to_connect(self._logins, self.accounts, token, address)
+        return self._logins.log_in(**login)
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and release the home folder; further calls have no effect."""

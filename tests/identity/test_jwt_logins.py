@@ -435,10 +435,10 @@ def test_last_admin_keeps_the_role(engine: Managed, issuer: JwtIssuer, with_role
 
 def test_thrift_takes_a_jwt_as_the_password(engine: Managed, issuer: JwtIssuer, checked: IssuerUsers) -> None:
     logins = Logins("home's", engine.accounts, checked)
-    assert logins.log_in("ann", issuer.token(), "")["user"] == "ann"
-    assert logins.log_in("bob", issuer.token(), "")["user"] == ""
-    assert logins.log_in("ann", issuer.token(aud="x"), "")["user"] == ""
-    assert logins.log_in("owner", "home's", "")["user"] == "owner"
+    assert logins.log_in("thrift", "ann", issuer.token(), "")["user"] == "ann"
+    assert logins.log_in("thrift", "bob", issuer.token(), "")["user"] == ""
+    assert logins.log_in("thrift", "ann", issuer.token(aud="x"), "")["user"] == ""
+    assert logins.log_in("thrift", "owner", "home's", "")["user"] == "owner"
 
 
 # --- settings --------------------------------------------------------------------------------------------------------

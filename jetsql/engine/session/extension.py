@@ -60,12 +60,10 @@ class EngineCallbacks:
     """Drop a function in Python."""
     change_object: Callable[..., None]
     """Note that a table, a schema or a function was created, renamed or dropped, and by whom."""
-    log_in_to_connect: Callable[..., dict[str, Any]]
-    """Return the user of a client of Spark Connect, or why it is refused."""
     find_state: Callable[..., dict[str, Any]]
     """Return where the state of a job is, see `JobState.java`."""
     log_in: Callable[..., dict[str, Any]]
-    """Check the name and the token of a client; return its user, the id of the token and the delay of the answer."""
+    """Check the token of a client of Spark's endpoints; return its user, or why it is refused."""
     audit_begin: Callable[..., None]
     """Record that a statement of a client of Spark's endpoints begins, or refuse it."""
     audit: Callable[..., None]

@@ -18,8 +18,11 @@ from jetsql.request import OWNER, Caller, Endpoint
 _OLD_OWNER: Final = "engine"
 """The name of the built-in user in the profiles of older clients."""
 
-REFUSED: Final[dict[str, Any]] = {"user": "", "token": "", "delay": 0.0}
-"""The answer to a login that is refused."""
+_INVALID: Final = {
+    Endpoint.CONNECT: "The token is missing or wrong.",
+    Endpoint.THRIFT: "The password must be a valid token, and the name that of its user.",
+}
+"""The answer to a token that is not valid."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class TokenUsers(Protocol):
     @property
     def is_token_disabled(self) -> bool:
         """Return whether the engine's own token is refused."""
+
+    def is_active_admin(self, user: str) -> bool:
+        """Return whether a user has all rights, and can log in."""
 
     def identity_of(self, text: str) -> Identity | None:
         """Return the user with a token; None for a text that is no valid token."""
@@ -136,16 +142,35 @@ class Logins:
         names = (OWNER, _OLD_OWNER) if user == OWNER else (user,)
         return user if name_key(name) in names else None
 
-    def log_in(self, name: str, token: str, address: str) -> dict[str, Any]:
-        """Check the name and the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
+    def log_in(self, endpoint: str, name: str | None, token: str, address: str) -> dict[str, Any]:
+        """Check the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
         self.check(token)
-        user = self.named_user_of(name, token)
-        caller = Caller(user or name, Endpoint.THRIFT, address, shown_token(user, token))
+        user = self.user_of(token) if name is None else self.named_user_of(name, token)
+        caller = Caller(user or name or "", Endpoint(endpoint), address, shown_token(user, token))
+        delay = 0.0
         if user is None:
-            return REFUSED | {"delay": self.failure_delay(caller)}
-        self.succeeded(caller)
+            refusal, delay = _INVALID[Endpoint(endpoint)], self.failure_delay(caller)
+        else:
+            refusal = self._admit(user, token, caller)
+        return {
+            "user": user or "",
+            "token": caller.token,
+            "refusal": refusal,
+            "millis": int(delay * 1000),
+            "has_users": self._users is not None and self._users.has_users,
+        }
+
+    def _admit(self, user: str, token: str, caller: Caller) -> str:
+        """Note the login of a user. Returns why the user may not use the endpoint; an empty text if it may."""
         self.note_use(token)
-        return {"user": user, "token": caller.token, "delay": 0.0}
+        if caller.endpoint != Endpoint.CONNECT or self._users is None or self._users.is_active_admin(user):
+            self._audited.succeeded(caller)
+            return ""
+        self._audited.failed(caller, "the right ADMIN is missing")
+        return (
+            f"Spark Connect runs code in the engine, so it is for users with the right ADMIN, which {user} lacks."
+            " Use the HTTP endpoint: jetsql.connect, SQLAlchemy, or jetsql --url. Or use Thrift."
+        )
 
     def note_use(self, token: str) -> None:
         """Note the use of a user's token if that is due. The login does not wait for the store."""
@@ -156,10 +181,6 @@ class Logins:
     def succeeded(self, caller: Caller) -> None:
         """Note that a client has logged in, which each of its requests does."""
         self._audited.succeeded(caller)
-
-    def refused(self, caller: Caller, reason: str) -> None:
-        """Note that a client with a valid token may not use an endpoint. reason: a phrase"""
-        self._audited.failed(caller, reason)
 
     def failure_delay(self, caller: Caller) -> float:
         """Note a failed login, and return the seconds before it is answered."""

@@ -8,7 +8,7 @@ from threading import Event
 from jetsql.home.token_form import proof_key, secret_digest, token_id
 from jetsql.jobs.access.access_records import UserToken
 from jetsql.jobs.access.failed_logins import FailedLogins
-from jetsql.jobs.access.logins import REFUSED, Identity, Logins
+from jetsql.jobs.access.logins import Identity, Logins
 from jetsql.jobs.access.user_tokens import is_token, make_token
 from jetsql.request import OWNER
 
@@ -60,6 +60,9 @@ class Users:
     def admits(self, identity: Identity) -> bool:
         return identity.user == "ann"
 
+    def is_active_admin(self, user: str) -> bool:
+        return user == OWNER
+
     def is_note_due(self, text: str) -> bool:
         return text == "ann's"
 
@@ -93,10 +96,28 @@ def test_disabled_token_of_the_home_is_refused() -> None:
 def test_login_is_noted_and_a_failed_one_delayed() -> None:
     users = Users()
     logins = Logins("home's", users)
-    assert logins.log_in("ann", "ann's", "10.0.0.1") == {"user": "ann", "token": "", "delay": 0.0}
+    assert logins.log_in("thrift", "ann", "ann's", "10.0.0.1") == {
+        "user": "ann",
+        "token": "",
+        "refusal": "",
+        "millis": 0,
+        "has_users": True,
+    }
     assert users.noted.wait(30)
-    answers = [logins.log_in("bob", "ann's", "10.0.0.1") for _ in range(21)]
-    assert answers[:20] == [REFUSED] * 20 and answers[20] == REFUSED | {"delay": 1.0}
+    answers = [logins.log_in("thrift", "bob", "ann's", "10.0.0.1") for _ in range(21)]
+    assert {each["refusal"] for each in answers} == {
+        "The password must be a valid token, and the name that of its user."
+    }
+    assert [each["millis"] for each in answers] == [0] * 20 + [1000]
+
+
+def test_connect_is_for_admins_whose_messages_name_them() -> None:
+    logins = Logins("home's", Users())
+    refused = logins.log_in("connect", None, "ann's", "10.0.0.1")
+    assert refused["user"] == "ann" and "ADMIN, which ann lacks" in refused["refusal"]
+    assert logins.log_in("connect", None, "home's", "10.0.0.1")["refusal"] == ""
+    wrong = logins.log_in("connect", None, "other", "10.0.0.1")
+    assert wrong["user"] == "" and wrong["refusal"] == "The token is missing or wrong."
 
 
 def test_failed_logins_are_answered_slowly_after_twenty_in_a_minute() -> None:

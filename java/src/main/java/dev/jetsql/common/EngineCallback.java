@@ -35,16 +35,12 @@ public enum EngineCallback {
   CHANGE_OBJECT,
   /** {"schema", "name", "if_exists"}: null. */
   DROP_FUNCTION,
-  /**
-   * {"token", "address"} of a client of Spark Connect: {"user", "token": its id, "has_users"};
-   * {"user", "refusal"} without the right; {"refusal", "millis": before it} without a valid token.
-   */
-  LOG_IN_TO_CONNECT,
   /** {"job": a name or an id}: {"job", "path", "batch", "confs"}. */
   FIND_STATE,
   /**
-   * {"name", "token", "address"} of a client: {"user": "" if it is refused, "token": its id,
-   * "delay": the seconds before the answer}.
+   * {"endpoint": a word of `Endpoint` in Python, "name": the user whom the client names at its
+   * login; null if each of its messages names the user, "token", "address"} of a client of Spark's
+   * endpoints: the fields of `Login`.
    */
   LOG_IN,
   /** {"statement": its key} of a client of Spark's endpoints: null, or the refusal. */

@@ -1,12 +1,7 @@
 package dev.jetsql.endpoints;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import dev.jetsql.common.EngineCallback;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.connect.proto.UserContext;
 import org.sparkproject.connect.grpc.Context;
 import org.sparkproject.connect.grpc.Contexts;
@@ -52,33 +47,26 @@ final class ConnectUsers implements ServerInterceptor {
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
     SocketAddress client = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-    JsonNode login;
+    Login login;
     try {
-      var request = Map.of("token", token(headers), "address", address(client));
-      login = EngineCallback.LOG_IN_TO_CONNECT.ask(null, request);
+      login = Login.of("connect", null, token(headers), address(client));
     } catch (Exception e) { // a Scala method declares no checked exception
       call.close(Status.UNAVAILABLE.withDescription(e.getMessage()), new Metadata());
       return new ServerCall.Listener<>() {};
     }
-    if (!login.has("user")) {
-      var refusal = Status.UNAUTHENTICATED.withDescription(login.get("refusal").textValue());
-      CompletableFuture.delayedExecutor(login.get("millis").longValue(), TimeUnit.MILLISECONDS)
-          .execute(() -> call.close(refusal, new Metadata()));
+    if (!login.hasUser()) {
+      var refusal = Status.UNAUTHENTICATED.withDescription(login.refusal());
+      login.whenDue().execute(() -> call.close(refusal, new Metadata()));
       return new ServerCall.Listener<>() {};
     }
     if (client != null) pending.remove(client);
-    if (login.has("refusal")) {
-      refuse(call, login.get("refusal").textValue());
+    if (login.isRefused()) {
+      refuse(call, login.refusal());
       return new ServerCall.Listener<>() {};
     }
-    var user = login.get("user").textValue();
-    var listener =
-        Contexts.interceptCall(
-            Context.current().withValues(USER, user, TOKEN, login.get("token").textValue()),
-            call,
-            headers,
-            next);
-    return login.get("has_users").booleanValue() ? new Named<>(listener, call, user) : listener;
+    var context = Context.current().withValues(USER, login.user(), TOKEN, login.token());
+    var listener = Contexts.interceptCall(context, call, headers, next);
+    return login.hasUsers() ? new Named<>(listener, call, login.user()) : listener;
   }
 
   private static String token(Metadata headers) {

@@ -1,8 +1,6 @@
 package dev.jetsql.endpoints;
 
-import dev.jetsql.common.EngineCallback;
 import java.net.InetAddress;
-import java.util.Map;
 import java.util.Objects;
 import javax.security.sasl.AuthenticationException;
 import org.apache.thrift.transport.TSocket;
@@ -39,9 +37,14 @@ final class ThriftClient {
   void logIn(String newName, String newToken) throws AuthenticationException {
     name = Objects.requireNonNullElse(newName, "");
     token = Objects.requireNonNullElse(newToken, "");
-    var response = ask();
-    if (response.isEmpty()) throw refused();
-    user = response;
+    Login login;
+    try {
+      login = ask();
+    } catch (Exception e) { // a Scala method declares no checked exception
+      throw refused(e.getMessage(), e);
+    }
+    if (login.isRefused()) throw refused(login.refusal(), null);
+    user = login.user();
   }
 
   /**
@@ -49,7 +52,9 @@ final class ThriftClient {
    * likes, and its token can expire or be dropped meanwhile.
    */
   boolean isAdmitted() {
-    return user != null && user.equals(ask());
+    if (user == null) return false;
+    var login = ask();
+    return !login.isRefused() && user.equals(login.user());
   }
 
   /** Returns the user who has logged in. */
@@ -68,26 +73,23 @@ final class ThriftClient {
     return address == null ? "" : address.getHostAddress();
   }
 
-  /** Returns the user with the name and the token, or an empty text. */
-  private String ask() {
-    var request = Map.of("name", name, "token", token, "address", address());
-    var response = EngineCallback.LOG_IN.ask(null, request);
-    var delay = response.get("delay").asDouble();
-    if (delay > 0) pause(delay);
-    tokenId = response.get("token").asText();
-    return response.get("user").asText();
+  /** Asks the engine, and waits until its answer is due. */
+  private Login ask() {
+    var login = Login.of("thrift", name, token, address());
+    if (login.millis() > 0) pause(login.millis());
+    tokenId = login.token();
+    return login;
   }
 
-  private static void pause(double seconds) {
+  private static void pause(long millis) {
     try {
-      Thread.sleep(Math.round(seconds * 1000));
+      Thread.sleep(millis);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt(); // the server stops
     }
   }
 
-  private static AuthenticationException refused() {
-    return new AuthenticationException(
-        "The password must be a valid token, and the name that of its user.");
+  private static AuthenticationException refused(String reason, Throwable cause) {
+    return new AuthenticationException(reason, cause);
   }
 }
