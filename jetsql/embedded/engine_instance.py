@@ -155,6 +155,7 @@ class EngineInstance:
             change_object=self.accounts.note_object_change,
             find_state=lambda job: self._runtime.locate_state(find_job_of_argument(self._manager, job).job),
             log_in=self._log_in,
+            audit_secret=records.secret,
             audit_begin=records.begin,
             audit=records.end,
         )

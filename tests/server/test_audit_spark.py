@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow
@@ -222,6 +223,53 @@ def test_secrets_are_in_no_record(audited: Audited, endpoint: str) -> None:
         assert not any(token in log for token in audited.tokens.values())
     finally:
         audited.engine.audit._settings = before
+
+
+def test_reads_of_a_secret_have_events(audited: Audited, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(CANARY)
+    url = "jdbc:derby:memory:audited;create=true"
+    for text in (
+        f"CREATE SECRET vault FROM FILE '{secret}'",
+        f"CREATE CONNECTION d TYPE jdbc OPTIONS ('url' = '{url}', 'user' = 'app', 'password' = 'secret:vault')",
+        "CREATE TABLE shop.d USING jdbc OPTIONS ('connection' = 'd', 'dbtable' = 'SYS.SYSTABLES')",
+    ):
+        audited.run("http", text)
+    audited.events()
+    for endpoint in ENDPOINTS:
+        audited.run(endpoint, "SELECT count(TABLENAME) FROM shop.d")
+        [read] = audited.events("secret read")
+        assert (read["user"], read["endpoint"], read["outcome"]) == ("boss", endpoint, "ok")
+        assert read["objects"] == [{"right": "USAGE", "name": "SECRET vault", "ok": True}]
+        assert read["detail"].startswith("For the option password of jdbc:derby:") and CANARY not in str(read)
+    audited.run("http", "SELECT count(TABLENAME) FROM shop.d")
+    [statement] = audited.events()
+    assert {"right": "USAGE", "name": "CONNECTION d", "ok": True} in statement["objects"]
+    secret.unlink()
+    audited.run("http", "SELECT count(TABLENAME) FROM shop.d")
+    outcomes = {read["outcome"] for read in audited.events("secret read")}
+    assert outcomes == {"failed: JETSQL.SECRET_NOT_READABLE"}
+
+
+def test_job_that_uses_a_connection_has_events(audited: Audited, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("app")
+    url = "jdbc:derby:memory:audited;create=true"
+    for text in (
+        f"CREATE SECRET safe FROM FILE '{secret}'",
+        f"CREATE CONNECTION e TYPE jdbc OPTIONS ('url' = '{url}', 'user' = 'app', 'password' = 'secret:safe')",
+        "CREATE TABLE shop.e USING jdbc OPTIONS ('connection' = 'e', 'dbtable' = '(SELECT 7 AS N FROM SYSIBM.SYSDUMMY1) AS T')",
+        "CREATE TABLE shop.made (id BIGINT) USING parquet",
+    ):
+        audited.run("http", text)
+    audited.events()
+    job = "CREATE JOB reads AS INSERT INTO shop.made SELECT count(N) FROM shop.e"
+    list(audited.http["boss"].run(job).rows)
+    list(audited.http["boss"].run("WAIT FOR JOB reads").rows)
+    audit_records.flush(audited.engine.spark)
+    events = [event for event in audited.engine.audit.newest() if event.get("job") and event["event"] != "job start"]
+    found = {(event["event"], event["user"], event["objects"][0]["name"]) for event in events}
+    assert found == {("connection use", "boss", "CONNECTION e"), ("secret read", "boss", "SECRET safe")}
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)

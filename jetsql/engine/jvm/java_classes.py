@@ -21,6 +21,7 @@ from jetsql.engine.jvm.callbacks import start_callback_server
 from jetsql.engine.jvm.spark_version import check_supported
 from jetsql.errors import EngineError
 from jetsql.jobs.model.redaction import SECRET_NAMES
+from jetsql.request import current
 from jetsql.secret_references import is_reference
 
 _PACKAGE: Final = "dev.jetsql"
@@ -163,7 +164,9 @@ def revealed(spark: SparkSession, options: Mapping[str, str]) -> dict[str, str]:
     """
     if not any(is_reference(value) for value in options.values()):
         return dict(options)
-    values: dict[str, str] = json.loads(java(spark).connections.NamedSecrets.revealOptions(json.dumps(dict(options))))
+    caller, given = current().caller, json.dumps(dict(options))
+    revealing = java(spark).connections.NamedSecrets.revealOptions
+    values: dict[str, str] = json.loads(revealing(spark._jsparkSession, caller.user, given))
     return values
 
 

@@ -64,6 +64,8 @@ class EngineCallbacks:
     """Return where the state of a job is, see `JobState.java`."""
     log_in: Callable[..., dict[str, Any]]
     """Check the token of a client of Spark's endpoints; return its user, or why it is refused."""
+    audit_secret: Callable[..., None]
+    """Record that a secret was read, or that a job uses a connection."""
     audit_begin: Callable[..., None]
     """Record that a statement of a client of Spark's endpoints begins, or refuse it."""
     audit: Callable[..., None]

@@ -97,6 +97,8 @@ EVENTS: Final = (
     "login",  # a client has logged in, or was refused
     "rights",  # users, roles, tokens, rights or owners have changed
     "connections",  # a secret or a connection has changed
+    "secret read",  # the value of a secret was read for a connection, or could not be read
+    "connection use",  # a run of a job uses a connection
     "job start",  # a run of a job starts, with the rights of the user
     "right lost",  # a job is suspended, because its owner lacks a right
     "engine start",

@@ -262,3 +262,45 @@ def test_statements_of_spark_endpoints(tmp_path: Path) -> None:
     assert _ended(log, text="Listing databases 'catalog : null'")["kind"] == "METADATA"
     assert CANARY not in (tmp_path / AUDIT_LOG).read_text()
     assert json.loads((tmp_path / AUDIT_LOG).read_bytes().splitlines()[0])["ms"] == 5
+
+
+@pytest.mark.parametrize(
+    ("user", "job", "owner", "reader"),
+    [
+        ("ann", "", "", ("ann", None)),  # a session of the user, without its client
+        ("system", "", "", ("engine", None)),
+        ("engine", "", "", ("engine", None)),
+        (None, "", "", ("owner", "spark.sql")),  # a program's own session
+        ("system", "j1", "ann", ("ann", None)),
+        ("system", "j1", "", ("owner", None)),
+    ],
+)
+def test_reader_of_a_secret(
+    tmp_path: Path, user: str | None, job: str, owner: str, reader: tuple[str, str | None]
+) -> None:
+    log = audit_log(tmp_path)
+    with acting_for(Caller("owner", Endpoint.SPARK_SQL)):
+        SparkRecords(log).secret("secret read", "secret:shop", "the option password of x", user, job, owner, "")
+    [event] = log.newest()
+    assert (event["user"], event.get("endpoint")) == reader
+    assert (
+        event.get("job", "") == job
+        and event["outcome"] == "ok"
+        and event["detail"] == ("For the option password of x.")
+    )
+    assert event["objects"] == [{"right": "USAGE", "name": "SECRET shop", "ok": True}]
+
+
+def test_secret_that_cannot_be_read_has_its_condition(tmp_path: Path, ann: None) -> None:
+    log = audit_log(tmp_path)
+    records = SparkRecords(log)
+    url = f"the option password of jdbc:postgresql://ann:{CANARY}@db/shop"
+    records.secret("secret read", "secret:file:/run/x", url, "ann", "", "", "JETSQL.SECRET_NOT_READABLE")
+    records.secret("secret read", "secret:shop", url, "ann", "", "", "JETSQL.SECRET_NOT_FOR_HOST")
+    records.secret("connection use", "pg", "", "system", "j1", "bob", "")
+    unread, denied, used = log.newest()
+    assert unread["outcome"] == "failed: JETSQL.SECRET_NOT_READABLE" and unread["endpoint"] == "http"
+    assert unread["objects"] == [{"right": "USAGE", "name": "SECRET file:/run/x", "ok": True}]
+    assert denied["outcome"] == "denied" and denied["objects"][0]["ok"] is False
+    assert (used["user"], used["job"], used["objects"][0]["name"]) == ("bob", "j1", "CONNECTION pg")
+    assert CANARY not in str(log.newest())

@@ -43,6 +43,12 @@ public enum EngineCallback {
    * endpoints: the fields of `Login`.
    */
   LOG_IN,
+  /**
+   * {"event": "secret read" or "connection use", "name": a reference to a secret, or the name of
+   * the connection, "purpose": a phrase, or "", "user": of the session, or null, "job": the id, or
+   * "", "owner": of the job, "condition": of the error, or ""}: null.
+   */
+  AUDIT_SECRET,
   /** {"statement": its key} of a client of Spark's endpoints: null, or the refusal. */
   AUDIT_BEGIN,
   /**

@@ -40,6 +40,11 @@ public final class StatementObjects {
     }
   }
 
+  /** Returns whether objects are noted, as there is an audit log. */
+  static boolean isEnabled() {
+    return isOn;
+  }
+
   /**
    * Returns the key of the statement that this thread runs in a session: its job group, or the tag
    * of its operation at Spark Connect. Returns null if it is no statement of a client, such as a

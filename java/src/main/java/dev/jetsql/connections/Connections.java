@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
+import dev.jetsql.common.SecretAudit;
 import dev.jetsql.common.Secrets;
 import dev.jetsql.common.SimilarNames;
 import java.util.HashMap;
@@ -115,6 +116,7 @@ public final class Connections {
       var prefix = lower(option.getKey()).substring(0, option.getKey().length() - OPTION.length());
       var type = prefix.isEmpty() ? format : "registry";
       var connection = find(state, option.getKey(), option.getValue(), type);
+      SecretAudit.noteConnection(connection.name());
       for (var name : options.keySet()) ConnectionOptions.check(connection, prefix, name);
       connection.options().forEach((name, value) -> merged.put(prefix + name, value));
     }

@@ -1,12 +1,16 @@
 package dev.jetsql.connections;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.jetsql.common.Exceptions;
+import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
+import dev.jetsql.common.SecretAudit;
 import dev.jetsql.common.Secrets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.apache.spark.sql.classic.SparkSession;
 
 /**
  * The secrets of CREATE SECRET, and the one way to read a secret for a connection: after the check
@@ -65,7 +69,15 @@ public final class NamedSecrets {
    */
   public static String reveal(String option, String value, Map<String, String> options) {
     if (!Secrets.areRead() || value == null || !Secrets.isReference(value)) return value;
-    return Secrets.reveal(checked(current, option, value, options));
+    try {
+      var secret = Secrets.reveal(checked(current, option, value, options));
+      SecretAudit.noteRead(option, value, options, "");
+      return secret;
+    } catch (Exception e) { // JetSqlException, which no Scala method declares
+      var condition = e instanceof JetSqlException error ? error.getCondition() : "UNKNOWN";
+      SecretAudit.noteRead(option, value, options, condition);
+      throw Exceptions.raise(e);
+    }
   }
 
   /** Returns options with the secrets in place of their references. */
@@ -95,12 +107,14 @@ public final class NamedSecrets {
 
   /**
    * Returns the options of a table (a JSON object) with the secrets in place of their references.
+   *
+   * @param user who needs them if the session is one of the engine itself
    */
-  public static String revealOptions(String options) {
+  public static String revealOptions(SparkSession session, String user, String options) {
     var given = new HashMap<String, String>();
     Json.readObject(options)
         .properties()
         .forEach(option -> given.put(option.getKey(), option.getValue().asText()));
-    return Json.write(reveal(given));
+    return Json.write(SecretAudit.readFor(session, user, () -> reveal(given)));
   }
 }

@@ -221,8 +221,8 @@ class ConnectionsTest {
   void onlyReferencesAreRevealed() {
     assertEquals(
         "{\"password\":\"" + CANARY + "\"}",
-        NamedSecrets.revealOptions("{\"password\":\"secret:shop\"}"));
-    assertEquals("{\"user\":\"ann\"}", NamedSecrets.revealOptions("{\"user\":\"ann\"}"));
+        NamedSecrets.revealOptions(null, "", "{\"password\":\"secret:shop\"}"));
+    assertEquals("{\"user\":\"ann\"}", NamedSecrets.revealOptions(null, "", "{\"user\":\"ann\"}"));
     assertNull(NamedSecrets.reveal("user", null, Map.of()));
   }
 
