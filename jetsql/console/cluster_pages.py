@@ -24,7 +24,6 @@ from jetsql.console.web.login_sessions import Login
 from jetsql.console.web.page_templates import page
 from jetsql.console.web.user_handlers import LoginRequired
 from jetsql.home.log_reader import LOG, LogReader
-from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import TokenAuth
@@ -78,7 +77,7 @@ class ClusterPages:
         facts = await self._http_server.on_thread(lambda: self._engine.facts)
         if not self._access.is_admin:
             facts = {name: facts[name] for name in _FACTS_FOR_ALL if name in facts}
-        shows_log = self._access.has_right(Right.MONITOR)
+        shows_log = self._access.is_admin  # it has the errors of jobs, which can quote rows
         lines = await self._http_server.on_thread(log_tail, self._engine.home, pattern) if shows_log else []
         return page(http, login, "engine.html", facts=facts, lines=lines, pattern=pattern, shows_log=shows_log)
 

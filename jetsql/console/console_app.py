@@ -178,9 +178,9 @@ class WebConsole:
         return self._streams.respond(login, messages)
 
     async def _events_of_log(self, http: Request, login: Login) -> Response:
-        self._access.require(Right.MONITOR, "the log")
+        self._access.require(Right.ADMIN, "the log")
         pattern, is_open = http.query_params.get("q", ""), self._logins.still_open(http)
-        messages = self._log_messages(pattern, lambda: is_open() and self._access.has_right(Right.MONITOR))
+        messages = self._log_messages(pattern, lambda: is_open() and self._access.is_admin)
         return self._streams.respond(login, messages)
 
     async def _log_messages(self, pattern: str, is_open: Callable[[], bool]) -> AsyncIterator[bytes]:

@@ -258,7 +258,8 @@ def test_job_that_uses_a_connection_has_events(audited: Audited, tmp_path: Path)
     for text in (
         f"CREATE SECRET safe FROM FILE '{secret}'",
         f"CREATE CONNECTION e TYPE jdbc OPTIONS ('url' = '{url}', 'user' = 'app', 'password' = 'secret:safe')",
-        "CREATE TABLE shop.e USING jdbc OPTIONS ('connection' = 'e', 'dbtable' = '(SELECT 7 AS N FROM SYSIBM.SYSDUMMY1) AS T')",
+        "CREATE TABLE shop.e USING jdbc OPTIONS ('connection' = 'e',"
+        " 'dbtable' = '(SELECT 7 AS N FROM SYSIBM.SYSDUMMY1) AS T')",
         "CREATE TABLE shop.made (id BIGINT) USING parquet",
     ):
         audited.run("http", text)

@@ -75,7 +75,11 @@ _SPECS: Final = (
         "call the function; name the secret or the connection in a table, and own tables that do; read and write files "
         "below the location",
     ),
-    RightSpec(Right.MONITOR, (SecurableKind.ENGINE,), "see all jobs, their metrics, and `/metrics`; `jetsql logs`"),
+    RightSpec(
+        Right.MONITOR,
+        (SecurableKind.ENGINE,),
+        "see all jobs with their states, times, metrics and the conditions of their errors, and `/metrics`",
+    ),
     RightSpec(
         Right.FUNCTION,
         (SecurableKind.ENGINE,),

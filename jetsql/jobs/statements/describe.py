@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from jetsql.errors import StatementError
-from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.lifecycle.scaling import describe_missing_members, required_members
 from jetsql.jobs.lifecycle.update import is_rescaling
 from jetsql.jobs.manager.job_manager import Manager
@@ -20,7 +19,14 @@ from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
-from jetsql.jobs.statements.lookup import find_job, visible_jobs, visible_plan, visible_text
+from jetsql.jobs.statements.lookup import (
+    find_job,
+    sees_texts,
+    visible_cause,
+    visible_jobs,
+    visible_plan,
+    visible_text,
+)
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
@@ -36,7 +42,7 @@ HISTORY_COLUMNS: Final = (
     Column("to_status", comment="the status after the event"),
     Column("run", "bigint", "the job's newest run at that time"),
     Column("by", comment="the user who requested it, or engine; NULL for an event of an earlier release"),
-    Column("message", comment="details and cause"),
+    Column("message", comment="details and cause; NULL without the right OPERATE"),
 )
 JOB_HISTORY_COLUMNS: Final = (
     Column("job", comment="the name of the job"),
@@ -49,8 +55,8 @@ JOB_HISTORY_COLUMNS: Final = (
     Column("address", comment="the IP address of the user's client; NULL inside the engine's process"),
 )
 
-_OF_STATEMENT: Final = ("statement", "way back")
-"""The facts with the text of a statement, for which the right to see the job is not enough."""
+_OF_STATEMENT: Final = ("statement", "way back", "fingerprint ")
+"""The facts with the text of a statement or parts of it, for which the right to see the job is not enough."""
 
 Fact = tuple[str, str | None]
 
@@ -58,20 +64,13 @@ Fact = tuple[str, str | None]
 def describe(manager: Manager, statement: DescribeJob) -> Table:
     """Return a row for each fact. EXTENDED adds facts about runs, session, state and software versions."""
     view = find_job(manager, statement.name)
-    view = replace(view, job=replace(view.job, cause=_visible_cause(manager, view.job)))
+    view = replace(view, job=replace(view.job, cause=visible_cause(manager, view.job)))
     plan = visible_plan(manager, view.job.plan)
     more = _more_facts(view, plan, manager.metrics.totals(view.job.id)) if statement.extended else ()
     facts = (*_facts(view, plan, len(manager.members)), *more)
-    if not manager.access.has_right_on_job(Right.OPERATE, view.job):
-        facts = tuple(fact for fact in facts if fact[0] not in _OF_STATEMENT)
+    if not sees_texts(manager, view.job):
+        facts = tuple(fact for fact in facts if not fact[0].startswith(_OF_STATEMENT))
     return Table(FACT_COLUMNS, facts)
-
-
-def _visible_cause(manager: Manager, job: Job) -> Cause | None:
-    if job.cause is None:
-        return None
-    message, where = visible_text(manager, job.cause.message), visible_text(manager, job.cause.where)
-    return replace(job.cause, message=message, where=where)
 
 
 def _facts(view: JobView, plan: Plan, members: int) -> Iterator[Fact]:
@@ -238,20 +237,24 @@ def _options_clause(options: Mapping[str, str]) -> str:
 def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
     """Return the history of a job, oldest row first."""
     job = find_job(manager, statement.name).job
-    return Table(HISTORY_COLUMNS, tuple(_history_row(manager, row) for row in manager.store.history(job.id)))
+    shows_text = sees_texts(manager, job)
+    rows = (_history_row(manager, row, shows_text) for row in manager.store.history(job.id))
+    return Table(HISTORY_COLUMNS, tuple(rows))
 
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.job_history`: the history of all jobs, oldest row first."""
-    names = {job.id: job.name for job in visible_jobs(manager, manager.store.all_jobs())}
+    jobs = {job.id: (job.name, sees_texts(manager, job)) for job in visible_jobs(manager, manager.store.all_jobs())}
     for row in manager.store.history():
-        if row.job_id not in names:
+        if row.job_id not in jobs:
             continue
+        name, shows_text = jobs[row.job_id]
         origin = (None, None) if row.by is None else (row.by.endpoint or None, row.by.address or None)
-        yield (names.get(row.job_id), row.job_id, *_history_row(manager, row), *origin)
+        yield (name, row.job_id, *_history_row(manager, row, shows_text), *origin)
 
 
-def _history_row(manager: Manager, row: HistoryRow) -> tuple[Value, ...]:
+def _history_row(manager: Manager, row: HistoryRow, shows_text: bool) -> tuple[Value, ...]:
     before = row.from_status.value if row.from_status is not None else None
     by = row.by.user if row.by is not None else None
-    return (row.time, row.event, before, row.to_status.value, row.run, by, visible_text(manager, row.message))
+    message = visible_text(manager, row.message) if shows_text else None
+    return (row.time, row.event, before, row.to_status.value, row.run, by, message)

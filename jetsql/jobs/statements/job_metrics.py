@@ -9,7 +9,7 @@ from typing import Final
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status
 from jetsql.jobs.statements.command_result import describe_error
-from jetsql.jobs.statements.lookup import live_views, visible_jobs, visible_text
+from jetsql.jobs.statements.lookup import live_views, visible_cause, visible_jobs
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.resultset import Cell, Column
 
@@ -99,5 +99,5 @@ def measure_job(manager: Manager, job: Job) -> JobMetrics:
     watermark = None if latest is None else latest.watermark
     delay = None if watermark is None else manager.clock() - watermark
     totals = manager.metrics.totals(job.id)
-    error = visible_text(manager, describe_error(job.cause)) or None
+    error = describe_error(visible_cause(manager, job)) or None
     return JobMetrics(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)

@@ -23,8 +23,9 @@ from jetsql.jobs.statements.lookup import (
     find_job,
     find_live_job,
     live_views,
+    sees_texts,
+    visible_job,
     visible_jobs,
-    visible_plan,
     visible_snapshots,
     visible_text,
 )
@@ -79,12 +80,16 @@ class JobQueries:
 
     def not_running(self, job: Job) -> str:
         """Return why a job does not run, or its last error; empty for none."""
-        return visible_text(self._manager, describe_not_running(job, len(self._manager.members)))
+        return describe_not_running(self._shown(job), len(self._manager.members))
 
     def history(self, job_id: str) -> Sequence[HistoryRow]:
-        """Return the history of a job, newest row first."""
-        rows = self._manager.store.history(job_id)[::-1] if self._is_visible(job_id) else ()
-        return [replace(row, message=visible_text(self._manager, row.message)) for row in rows]
+        """Return the history of a job, newest row first, with messages only for those who see the texts of the job."""
+        if not self._is_visible(job_id):
+            return ()
+        job = self.stored(job_id)
+        shows_texts = job is None or self.may_operate(job)  # only an admin sees a forgotten job
+        rows = self._manager.store.history(job_id)[::-1]
+        return [replace(row, message=visible_text(self._manager, row.message) if shows_texts else "") for row in rows]
 
     def snapshots(self, job_id: str | None = None) -> Sequence[Snapshot]:
         """Return the snapshots, newest first. job_id: of the job that they are of; None for all."""
@@ -98,8 +103,8 @@ class JobQueries:
         return self._manager.access.is_admin
 
     def may_operate(self, job: Job) -> bool:
-        """Return whether the caller can operate a job, and see its statement."""
-        return self._manager.access.has_right_on_job(Right.OPERATE, job)
+        """Return whether the caller can operate a job, and see its texts."""
+        return sees_texts(self._manager, job)
 
     def owns(self, job: Job) -> bool:
         """Return whether the caller owns a job, or is an admin."""
@@ -149,9 +154,8 @@ class JobQueries:
         return job is not None and self._manager.access.sees_job(job)
 
     def _shown(self, job: Job) -> Job:
-        """Return a job without the names of tables on which the caller has no right."""
-        plan = visible_plan(self._manager, job.plan)
-        return job if plan is job.plan else replace(job, version=replace(job.version, plan=plan))
+        """Return a job as the caller may see it: for an admin the same one."""
+        return job if self.sees_all else visible_job(self._manager, job)
 
     def _shown_view(self, view: JobView) -> JobView:
         job = self._shown(view.job)

@@ -14,7 +14,7 @@ from jetsql.jobs.access.access_state import table_object
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
-from jetsql.jobs.model.job import Job, Plan, Snapshot, name_key
+from jetsql.jobs.model.job import Cause, Job, Plan, Snapshot, name_key
 from jetsql.jobs.model.redaction import redact_folders
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.compatibility import StateCompatibility, compare_plans
@@ -23,6 +23,7 @@ from jetsql.language.tokens import written_name
 
 HIDDEN_TABLE: Final = "a table that a view reads"
 HIDDEN_SINK: Final = "a table of another user"
+HIDDEN_ERROR: Final = "The text of the error is for users with the right OPERATE on the job."
 _MOST_MEANT: Final = 3  # names in a hint
 
 
@@ -83,6 +84,31 @@ def visible_text(manager: Manager, text: str, *plans: Plan) -> str:
     for name in {source.name for plan in plans for source in plan.analysis.sources}:
         text = text.replace(name, _shown_table(manager, name, HIDDEN_TABLE))
     return redact_folders(text)
+
+
+def sees_texts(manager: Manager, job: Job) -> bool:
+    """Return whether the caller sees the texts of a job: its statement, its errors, and the messages of its history.
+
+    They can quote rows, so the right to see the job (MONITOR) is not enough.
+    """
+    return manager.access.has_right_on_job(Right.OPERATE, job)
+
+
+def visible_cause(manager: Manager, job: Job) -> Cause | None:
+    """Return the last error of a job as the caller may see it: only its condition without the right to the texts."""
+    cause = job.cause
+    if cause is None:
+        return None
+    if not sees_texts(manager, job):
+        return Cause(HIDDEN_ERROR, cause.condition, cause.sqlstate, cause.batch, cause.retryable)
+    message, where, hint = (visible_text(manager, text) for text in (cause.message, cause.where, cause.hint))
+    return replace(cause, message=message, where=where, hint=hint)
+
+
+def visible_job(manager: Manager, job: Job) -> Job:
+    """Return a job with its plan and its last error as the caller may see them."""
+    plan, cause = visible_plan(manager, job.plan), visible_cause(manager, job)
+    return replace(job, version=replace(job.version, plan=plan), cause=cause)
 
 
 def compare_visible(manager: Manager, old: Plan, new: Plan) -> StateCompatibility:

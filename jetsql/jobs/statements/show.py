@@ -6,9 +6,9 @@ Live jobs are read from memory only, so tools can poll them often.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, RunId, Snapshot, Status, name_key
@@ -22,10 +22,11 @@ from jetsql.jobs.statements.lookup import (
     find_live_job,
     like_pattern,
     live_views,
+    sees_texts,
+    visible_cause,
     visible_jobs,
     visible_plan,
     visible_snapshots,
-    visible_text,
 )
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
@@ -100,8 +101,7 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     for view in all_views(manager):
         job = view.job
         totals = manager.metrics.totals(job.id) if job.is_live else None
-        can_read = manager.access.has_right_on_job(Right.OPERATE, job)
-        text = create_text(job) if can_read else None
+        text = create_text(job) if sees_texts(manager, job) else None
         plan = visible_plan(manager, job.plan)
         yield (*_job_row(manager, view), *_more_cells(job, plan, began.get(RunId(job.id, job.run)), totals), text)
 
@@ -147,7 +147,7 @@ def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
         GUARANTEE_TEXTS[job.plan.guarantee],
         view.stats.rows_per_second,
         None if latest is None else describe_lag(latest),
-        visible_text(manager, describe_not_running(job, len(manager.members))) or None,
+        describe_not_running(replace(job, cause=visible_cause(manager, job)), len(manager.members)) or None,
     )
 
 

@@ -15,6 +15,8 @@ from jetsql.jobs.access.job_rights import lost_rights, weakened_owners
 from jetsql.jobs.lifecycle.runtime import JobTable
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.job import Job, Status
+from jetsql.jobs.statements.job_queries import JobQueries
+from jetsql.jobs.statements.system_tables import rows
 from jetsql.request import Caller, acting_for
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, source
 from tests.support.engines.jobs_harness import run_manager
@@ -127,6 +129,7 @@ def test_job_that_cannot_be_checked_is_suspended(team: Users, text: str) -> None
     assert _job(team, "other").status is Status.RUNNING
     shown = [_shown(team, user) for user in ("bob", "mo", "boss")]
     assert "cannot be checked now" in shown[0] and "hidden-broker" not in str(shown)
+    assert "cannot be checked now" not in shown[1] and "JETSQL.NOT_ALLOWED" in shown[1]
     assert "cannot be checked now" in team.refusal("RESUME JOB j", "bob").message
     with pytest.raises(OSError, match="hidden-broker"):
         team.run("RESUME JOB j", "boss")
@@ -188,8 +191,8 @@ def test_restart_is_changed_to_a_suspension(team: Users) -> None:
 def test_others_do_not_learn_what_is_missing(team: Users) -> None:
     _refuse(team)
     team.run("REVOKE readers FROM ann")
+    assert "The owner of the job, ann, lacks a right that the job needs." in _shown(team, "bob")
     for user in ("bob", "mo"):
-        assert "The owner of the job, ann, lacks a right that the job needs." in _shown(team, user)
         assert "hr.pay" not in _shown(team, user)
     assert "hr.pay" not in team.refusal("RESUME JOB j", "bob").message
     assert _LACKS in team.refusal("RESUME JOB j", "ann").message
@@ -341,6 +344,31 @@ def test_monitor_sees_neither_statement_nor_hidden_tables(team: Users) -> None:
         shown = repr(team.run("DESCRIBE JOB EXTENDED j", user))
         assert ("SELECT * FROM STREAM src" in shown) == (user != "mo")
         assert ("spark_catalog.default.out" in shown) == (user == "boss"), shown
+
+
+def test_texts_of_errors_are_for_operators(team: Users) -> None:
+    runtime = team.jobs.runtime
+    error = ArithmeticError("[CAST_INVALID_INPUT] The value 'hunter2canary' of the type STRING cannot be cast.")
+    job_id = _job(team).id
+    runtime.fail(job_id, replace(runtime.cause_of(error), retryable=False))
+    team.jobs.wait_status(job_id, Status.SUSPENDED, Status.FAILED)
+    manager = team.jobs.manager
+    for user, sees_text in (("ann", True), ("bob", True), ("mo", False), ("boss", True)):
+        with acting_for(Caller(user)):
+            queries = JobQueries(manager)
+            found = queries.find(job_id)
+            read = {
+                "relations": [list(rows(manager, name)) for name in ("jobs", "job_history")],
+                "metrics": queries.all_metrics(),
+                "job": (found.cause, queries.not_running(found), queries.stored(job_id)),
+                "history": queries.history(job_id),
+                "facts": queries.facts(job_id),
+                "statements": _shown(team, user),
+            }
+        assert {name: "hunter2canary" in repr(text) for name, text in read.items()} == dict.fromkeys(read, sees_text)
+    assert "The text of the error is for users with the right OPERATE" in _shown(team, "mo")
+    history = team.run("SHOW JOB HISTORY j", "mo")
+    assert {row["message"] for row in history} == {None} and next(row["to_status"] for row in history) == "STARTING"
 
 
 def test_table_of_a_job_belongs_to_the_job_owner(team: Users) -> None:
