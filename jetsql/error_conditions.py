@@ -475,6 +475,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The token is missing or wrong, or the engine is not known by this host name.",
         "Send the token from `engine.token` in the home; add the name to `http_hosts`.",
     ),
+    "LOGIN_ENDED": Condition(
+        "28000",
+        "The token of the client has expired or was dropped, or its user was disabled or dropped, while it was in use.",
+        "Log in again, with a valid token. Jobs are not affected.",
+    ),
     "NOT_ALLOWED": Condition(
         "42501",
         "The user lacks a right that the statement needs.",

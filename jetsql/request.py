@@ -38,6 +38,20 @@ OWNER: Final = "owner"
 
 
 @dataclass(frozen=True)
+class Identity:
+    """The user of a login, and what the login depends on."""
+
+    user: str
+    token: str = ""  # the id of the user's token; empty for the token of the home
+    issuer: str = ""  # who has vouched for the user, see `IssuerTokens`; empty for a token of JetSQL
+    expires: float | None = None  # seconds since the epoch, of a JWT
+
+
+BY_HOME_TOKEN: Final = Identity(OWNER)
+"""A login with the token of the home."""
+
+
+@dataclass(frozen=True)
 class Caller:
     """The author of a request, or of a change that the engine makes by itself."""
 
@@ -46,6 +60,7 @@ class Caller:
     address: str = ""  # the client's IP address; empty inside the engine's process
     token: str = field(default="", compare=False)  # the id of the token that the client has sent
     client: str = field(default="", compare=False)  # what the client says that it is
+    login: Identity | None = field(default=None, compare=False)  # that the request depends on; None for none
 
     def __str__(self) -> str:
         return ", ".join(part for part in (self.user, self.endpoint, self.address) if part)
@@ -138,9 +153,9 @@ def acting_for(caller: Caller) -> Iterator[None]:
         yield
 
 
-def log_in(user: str) -> None:
-    """Name the user of this thread's request, until the context of `acting_for` ends."""
-    _current.set(replace(current(), caller=replace(current().caller, user=user)))
+def log_in(login: Identity) -> None:
+    """Name the login of this thread's request, until the context of `acting_for` ends."""
+    _current.set(replace(current(), caller=replace(current().caller, user=login.user, login=login)))
 
 
 @contextmanager

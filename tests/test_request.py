@@ -15,6 +15,7 @@ from jetsql.request import (
     Caller,
     Cancellation,
     Endpoint,
+    Identity,
     acting_for,
     cancellable,
     current,
@@ -55,8 +56,9 @@ def test_another_thread_gets_the_request_with_the_context() -> None:
 
 def test_login_names_the_user_until_the_request_ends() -> None:
     with acting_for(Caller("", Endpoint.CONSOLE, "10.0.0.7")):
-        log_in("ann")
+        log_in(Identity("ann", "a1b2c3d4"))
         assert current().caller == Caller("ann", Endpoint.CONSOLE, "10.0.0.7")
+        assert current().caller.login == Identity("ann", "a1b2c3d4")
     assert current().caller is ENGINE
 
 

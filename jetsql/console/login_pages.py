@@ -26,8 +26,7 @@ from jetsql.console.web.request_checks import REFRESH_HEADER, check_form, check_
 from jetsql.console.web.user_handlers import Handler
 from jetsql.console.web.viewers import Viewer
 from jetsql.errors import StatementError
-from jetsql.jobs.access.logins import Identity
-from jetsql.request import acting_for, current, log_in
+from jetsql.request import Identity, acting_for, current, log_in
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import TokenAuth
 from jetsql.server.client_user import client_user
@@ -95,7 +94,7 @@ class LoginPages:
             return None
         user = client_user(http.scope)
         if user == login.user:
-            log_in(login.account)
+            log_in(login.identity)
             http.state.viewer = Viewer(login.account if self._access.has_users else "", self._access.is_admin)
             return login
         if user is not None:
@@ -218,7 +217,7 @@ class LoginPages:
                 self._http_server.running.cancel_streaming_selects(login.client_session)
 
     def _end_invalid(self) -> None:
-        """End the sessions of users and tokens that a change has taken away, on the thread of the change."""
+        """End the sessions whose user or token was taken away by a change, or has expired."""
         for each in self._logins.all():
             login = each.login
             if self._access.admits(login.identity):

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from datetime import tzinfo
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
@@ -28,7 +28,7 @@ from jetsql.engine.session import audit_records, extension, relation_views, stre
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.engine_sessions import open_engine_session, open_user_session
 from jetsql.engine.session.spark_hints import hints_for
-from jetsql.engine.spark.spark_endpoints import limit_thrift
+from jetsql.engine.spark.spark_endpoints import end_logins, limit_thrift
 from jetsql.engine.spark.startup import (
     Session,
     is_lost,
@@ -42,7 +42,7 @@ from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.storage import Storage
 from jetsql.identity.open_issuer import open_issuer
-from jetsql.jobs.access.logins import Logins
+from jetsql.jobs.access.logins import Logins, is_of
 from jetsql.jobs.access.user_limits import UserLimits
 from jetsql.jobs.audit.audit_file import AuditFile
 from jetsql.jobs.audit.audit_log import AuditLog, active_record
@@ -77,6 +77,10 @@ from jetsql.version import VERSION
 def _parsed(text: str) -> Statement | None:
     """Return the statement of a text. Spark passes each text twice, for its plan and for its execution."""
     return parse(text)
+
+
+_OWN_RESULT_SECONDS: Final = 1.0
+"""The time in which a client gets the result of the statement that has ended its own login."""
 
 
 class EngineInstance:
@@ -121,6 +125,7 @@ class EngineInstance:
         self._runtime = runtime
         self._closed = False
         self._logins: Logins | None = None  # of the open endpoints
+        self.accounts.on_change(self._end_logins)
         java_classes.enable(spark)
         if not owns_spark:
             redact_table_options(spark)
@@ -244,6 +249,19 @@ class EngineInstance:
         if self._logins is None:
             raise closed_error()
         return self._logins.log_in(**login)
+
+    def _end_logins(self) -> None:
+        """End the sessions at Spark's endpoints whose login is not valid any more."""
+        ended = {} if self._logins is None or self._closed else self._logins.take_ended()
+        caller = current().caller
+        own = {key: reason for key, reason in ended.items() if is_of(key, caller)}
+        others = {key: reason for key, reason in ended.items() if key not in own}
+        if others:
+            end_logins(self.spark, others)
+        if own:
+            timer = Timer(_OWN_RESULT_SECONDS, end_logins, (self.spark, own))
+            timer.daemon = True
+            timer.start()
 
     def close(self) -> None:
         """Stop the live jobs at a batch boundary and release the home folder; further calls have no effect."""

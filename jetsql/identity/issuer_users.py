@@ -25,8 +25,9 @@ from jetsql.identity.issuer_keys import FRESH_SECONDS, IssuerKeys, keys_reader
 from jetsql.identity.jwt_tokens import LEEWAY_SECONDS, TokenRefused, checked_claims, claim_at
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_state import AccessState
-from jetsql.jobs.access.logins import Identity
+from jetsql.jobs.access.token_accounts import inactive_user
 from jetsql.jobs.model.job import name_key
+from jetsql.request import Identity
 from jetsql.settings.identity_settings import IdentitySettings
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,6 +45,9 @@ class UserStore(Protocol):
     @property
     def state(self) -> AccessState:
         """Return the users and rights as they are now."""
+
+    def expect_expiry(self, time: float | None) -> None:
+        """Call the listeners of changes at a time, when a login expires."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,7 @@ class IssuerUsers:
                 self._known.pop(_digest(text), None)
             return
         identity = Identity(user, issuer=self.issuer, expires=float(claims["exp"]) + LEEWAY_SECONDS)
+        self._users.expect_expiry(identity.expires)
         with self._lock:
             self._known[_digest(text)] = _Known(identity, self._ticks())
             while len(self._known) > _KNOWN_MOST:
@@ -124,12 +129,15 @@ class IssuerUsers:
     def identity_of(self, text: str) -> Identity | None:
         """Return the user of a JWT that `check` has accepted, and that is still valid; None for any other text."""
         known = self._known.get(_digest(text))
-        return None if known is None or not self.admits(known.identity) else known.identity
+        return None if known is None or self.end_of(known.identity) else known.identity
 
-    def admits(self, identity: Identity) -> bool:
-        """Return whether a login of this issuer is still valid."""
-        has_time = identity.expires is None or self._clock() < identity.expires
-        return identity.issuer == self.issuer and has_time and self._users.state.is_active(identity.user)
+    def end_of(self, identity: Identity) -> str:
+        """Return why a login of this issuer is not valid any more, a sentence; empty while it is valid."""
+        if identity.issuer != self.issuer:
+            return f"The engine does not accept users of {identity.issuer} any more."
+        if identity.expires is not None and self._clock() >= identity.expires:
+            return "The JWT has expired."
+        return inactive_user(self._users.state, identity.user)
 
     # --- OpenID Connect ----------------------------------------------------------------------------------------------
 

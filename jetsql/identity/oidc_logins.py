@@ -21,7 +21,7 @@ from urllib.parse import quote_plus, urlencode
 from jetsql.identity.issuer_documents import IssuerError, read_document
 from jetsql.identity.issuer_users import IssuerUsers
 from jetsql.identity.jwt_tokens import TokenRefused
-from jetsql.jobs.access.logins import Identity
+from jetsql.request import Identity
 from jetsql.settings.identity_settings import IdentitySettings, is_safe_url
 
 _LOG: Final = logging.getLogger(__name__)

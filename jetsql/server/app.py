@@ -137,7 +137,7 @@ class HttpServer:
         self._request_stop = stop
         self.sessions = ClientSessions(engine, idle_seconds, sessions_most)
         self.running = RunningStatements(engine, self.sessions)
-        access.on_change(lambda: self.running.cancel_users(access.has_account))
+        access.on_change(lambda: self.running.cancel_ended(access.end_of))
         self._threads = ThreadPoolExecutor(_STATEMENT_THREADS, thread_name_prefix="statement")
         self._short = ThreadPoolExecutor(_SHORT_THREADS, thread_name_prefix="http")
         self._stopping = Cancellation()

@@ -25,9 +25,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from jetsql.errors import StatementError
 from jetsql.home.discovery import proof
 from jetsql.jobs.access.access_records import Right, Securable
-from jetsql.jobs.access.logins import Identity, IssuerTokens, Logins, TokenUsers, shown_token
+from jetsql.jobs.access.logins import IssuerTokens, Logins, TokenUsers, shown_token
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
-from jetsql.request import OWNER, Caller, Endpoint, acting_for, current
+from jetsql.request import OWNER, Caller, Endpoint, Identity, acting_for, current
 from jetsql.server.statement_response import error_response
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Accounts(TokenUsers, Protocol):
         """Return whether the caller has any right on an object other than a job."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call a function after each change of users, tokens or rights, on the thread of the change."""
+        """Call a function after each change of users, tokens or rights, and when a login expires."""
 
 
 class TokenAuth:
@@ -171,6 +171,10 @@ class TokenAuth:
         """Return whether a login is still valid: its user is not disabled, and its token neither expired nor gone."""
         return self._logins.admits(identity)
 
+    def end_of(self, identity: Identity) -> str:
+        """Return why a login is not valid any more, a sentence; empty while it is valid."""
+        return self._logins.end_of(identity)
+
     def identity_of_request(self, headers: Headers) -> Identity | None:
         """Return the user whose token a request with these headers has; None without a valid one."""
         token = _bearer(headers)
@@ -247,7 +251,7 @@ class TokenAuth:
         identity = self.identity_of_request(headers)
         user = "" if identity is None else identity.user
         token = shown_token(user, _bearer(headers) or "")
-        return Caller(user, endpoint, _address(scope), token, headers.get("user-agent", ""))
+        return Caller(user, endpoint, _address(scope), token, headers.get("user-agent", ""), identity)
 
     def _note_use(self, headers: Headers, caller: Caller) -> None:
         """Note the use of a user's token if that is due, without waiting for the store."""

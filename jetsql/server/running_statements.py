@@ -16,15 +16,18 @@ from threading import Lock
 from typing import Any, Final, Protocol
 
 from jetsql.errors import ErrorReport, StatementError
+from jetsql.jobs.access.logins import LOGIN_ENDED
 from jetsql.jobs.access.user_limits import LIMIT_EXCEEDED, UserLimits
 from jetsql.jobs.audit.audit_log import AuditLog, StatementRecord
-from jetsql.request import Cancellation, cancellable, current
+from jetsql.request import Cancellation, Identity, cancellable, current
 from jetsql.server import wire
 from jetsql.server.client_sessions import ClientSessions, Session
 from jetsql.server.statement_rows import StatementRows, count_rows
 
 _LOG: Final = logging.getLogger(__name__)
 _SESSION_CLOSED: Final = "The session was closed."
+_NOT_BY_CLIENT: Final = (f"JETSQL.{LIMIT_EXCEEDED}", f"JETSQL.{LOGIN_ENDED}")
+"""The conditions of statements that were cancelled for another reason than a request of their client."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class StatementRequest:
     live: bool = False  # the client accepts a result without an end
     cancellation: Cancellation = field(default_factory=Cancellation)
     user: str = field(default_factory=lambda: current().caller.user)  # only this user can cancel it
+    login: Identity | None = field(default_factory=lambda: current().caller.login)  # the statement ends with it
 
     @property
     def key(self) -> StatementKey:
@@ -146,9 +150,18 @@ class RunningStatements:
         caller = current().caller.user
         self._cancel(lambda request: request.session == session_id and request.user == caller)
 
-    def cancel_users(self, has_account: Callable[[str], bool]) -> None:
-        """Cancel the statements of users who cannot log in any more, but not the one that has caused this."""
-        self._cancel(lambda request: not has_account(request.user))
+    def cancel_ended(self, end_of: Callable[[Identity], str]) -> None:
+        """Cancel the statements whose login has ended, but not the one that has caused this.
+
+        end_of: returns why a login is not valid any more, or an empty text
+        """
+        own = current().cancellation
+        with self._lock:
+            running = list(self._running.values())
+        for request in running:
+            reason = "" if request.login is None else end_of(request.login)
+            if reason and request.cancellation is not own:
+                request.cancellation.cancel(f"{reason} The statement was ended.", LOGIN_ENDED)
 
     def _cancel(self, is_wanted: Callable[[StatementRequest], bool]) -> None:
         own = current().cancellation
@@ -197,7 +210,7 @@ class RunningStatements:
         trace = self._engine.without_secrets("".join(traceback.format_exception(error))) if request.trace else ""
         report = replace(self._engine.error(error, request.text), trace=trace)
         if record is not None:  # recorded before the client knows
-            if request.cancellation.is_requested and report.condition != LIMIT_EXCEEDED:
+            if request.cancellation.is_requested and report.condition not in _NOT_BY_CLIENT:
                 record.cancel()
             else:
                 record.fail(report.condition)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from jetsql.console.web.login_sessions import LoginSessions
-from jetsql.jobs.access.logins import Identity
+from jetsql.request import Identity
 from jetsql.server.server_certificate import ServerCertificate
 from tests.console.test_console_strangers import HOSTILE, problems
 from tests.support.engines.in_memory_runtime import source

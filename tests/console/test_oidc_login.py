@@ -23,7 +23,7 @@ from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.errors import EngineError
 from jetsql.identity.issuer_users import IssuerUsers
 from jetsql.identity.oidc_logins import LOGIN_SECONDS, LoginFailed, OidcLogins
-from jetsql.jobs.access.logins import Identity
+from jetsql.request import Identity
 from jetsql.server.server_certificate import ServerCertificate
 from jetsql.settings.engine_settings import EndpointSettings
 from jetsql.settings.identity_settings import IdentitySettings

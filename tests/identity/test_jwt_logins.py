@@ -95,7 +95,7 @@ def test_token_of_the_issuer_is_accepted(issuer: JwtIssuer, checked: IssuerUsers
     assert user_of(checked, token) == "ann"
     identity = checked.identity_of(token)
     assert identity is not None and (identity.issuer, identity.token) == (issuer.url, "")
-    assert checked.admits(identity)
+    assert not checked.end_of(identity)
 
 
 def test_audiences_and_claims(engine: Managed, issuer: JwtIssuer, ticks: Ticks) -> None:
@@ -113,9 +113,9 @@ def test_token_ends_with_its_time(engine: Managed, issuer: JwtIssuer) -> None:
     token = issuer.token(exp=int(now[0]) + 100)
     assert user_of(checked, token) == "ann"
     identity = checked.identity_of(token)
-    assert identity is not None and checked.admits(identity)
+    assert identity is not None and not checked.end_of(identity)
     now[0] += 131  # with the leeway
-    assert checked.identity_of(token) is None and not checked.admits(identity)
+    assert checked.identity_of(token) is None and checked.end_of(identity) == "The JWT has expired."
 
 
 def test_clocks_may_differ_a_little(issuer: JwtIssuer, checked: IssuerUsers) -> None:

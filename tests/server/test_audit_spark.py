@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +42,7 @@ class Audited:
     thrift: dict[str, thrift_server.Client]
     connect: SparkConnectClient
     tokens: dict[str, str]
+    connect_url: str
 
     def run(self, endpoint: str, text: str, user: str = "boss") -> None:
         """Run a statement to its end, also one that fails."""
@@ -89,9 +91,10 @@ def audited(engine: EngineInstance) -> Iterator[Audited]:
         thrift = {
             user: stack.enter_context(closing(thrift_server.Client(jvm, port, user, tokens[user]))) for user in tokens
         }
-        connect = SparkConnectClient(f"{addresses.connect}/;token={tokens['boss']};user_id=boss")
+        url = f"{addresses.connect}/;token={tokens['boss']};user_id=boss"
+        connect = SparkConnectClient(url)
         stack.callback(connect.close)
-        yield Audited(engine, http, thrift, connect, tokens)
+        yield Audited(engine, http, thrift, connect, tokens, url)
         for text in ("REASSIGN OWNED BY boss TO owner", "DROP SCHEMA shop CASCADE", "DROP USER ann", "DROP USER boss"):
             list(owner.run(text).rows)
 
@@ -179,6 +182,26 @@ def test_arrow_has_one_record(audited: Audited) -> None:
     until(lambda: bool(audited.engine.audit.newest()))  # it is recorded when all of it was sent
     (event,) = audited.events()
     assert (event["objects"], event["rows"]) == ([READ], 2)
+
+
+@pytest.mark.parametrize("change", ["DROP TOKEN '{}'", "ALTER USER guest DISABLE", "REVOKE ADMIN FROM guest"])
+def test_statement_of_spark_connect_ends_with_its_login(audited: Audited, change: str) -> None:
+    owner, active = audited.engine, audited.engine.spark.sparkContext.statusTracker()
+    owner.run("CREATE USER guest")
+    owner.run("GRANT ADMIN TO guest")
+    [[token_id, token, *_]] = list(owner.run("CREATE TOKEN FOR guest").rows)
+    address = audited.connect_url.replace("boss", "guest").replace(audited.tokens["boss"], str(token))
+    with closing(SparkConnectClient(address)) as client, ThreadPoolExecutor() as threads:
+        text = "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 3"
+        running = threads.submit(client.to_table, SQL(text).to_proto(client), {})
+        until(lambda: bool(list(active.getActiveJobsIds())))
+        owner.run(change.format(token_id))
+        with pytest.raises(PySparkException, match=r"JETSQL\.LOGIN_ENDED"):
+            running.result(60)
+        until(lambda: not list(active.getActiveJobsIds()))
+    owner.run("DROP USER guest")
+    [ended] = audited.events("login ended")
+    assert (ended["user"], ended["endpoint"], ended["token"]) == ("guest", "connect", token_id)
 
 
 def test_sql_of_spark_connect_has_one_record(audited: Audited) -> None:

@@ -20,8 +20,7 @@ from time import monotonic, time
 from typing import Any, Final
 
 from jetsql.home.private_files import write_private
-from jetsql.jobs.access.logins import BY_HOME_TOKEN, Identity
-from jetsql.request import OWNER
+from jetsql.request import BY_HOME_TOKEN, OWNER, Identity
 
 _LOG: Final = logging.getLogger(__name__)
 FILE: Final = "engine.logins"

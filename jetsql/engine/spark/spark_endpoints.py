@@ -7,6 +7,7 @@ because every user of the machine can read the arguments of its process.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,6 +166,11 @@ def cannot_open(endpoint: str, setting: str, host: str, port: int, reason: str) 
         f"{endpoint} cannot listen on {host}:{port}: {reason.rstrip('.')}.",
         hint=f"Set {setting}_port to a free port, or to 0 for any, and {setting}_host to an address of this machine.",
     )
+
+
+def end_logins(spark: Session, ended: Mapping[str, str]) -> None:
+    """End the sessions of Thrift and Spark Connect whose logins have ended. ended: their keys, with the reasons"""
+    java(spark).endpoints.EndedLogins.end(json.dumps(dict(ended)))
 
 
 def limit_thrift(spark: Session, statements: int, rows: int, seconds: float) -> None:

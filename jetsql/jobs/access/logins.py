@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
-from threading import Thread
+from collections.abc import Mapping
+from threading import Lock, Thread
 from typing import Any, Final, Protocol
 
 from jetsql.home.discovery import TOKEN
@@ -13,7 +13,7 @@ from jetsql.jobs.access.failed_logins import FailedLogins
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
 from jetsql.jobs.audit.audited_logins import AuditedLogins
 from jetsql.jobs.model.job import name_key
-from jetsql.request import OWNER, Caller, Endpoint
+from jetsql.request import BY_HOME_TOKEN, OWNER, Caller, Endpoint, Identity
 
 _OLD_OWNER: Final = "engine"
 """The name of the built-in user in the profiles of older clients."""
@@ -25,18 +25,8 @@ _INVALID: Final = {
 """The answer to a token that is not valid."""
 
 
-@dataclass(frozen=True)
-class Identity:
-    """The user of a login, and what the login depends on."""
-
-    user: str
-    token: str = ""  # the id of the user's token; empty for the token of the home
-    issuer: str = ""  # who has vouched for the user, see `IssuerTokens`; empty for a token of JetSQL
-    expires: float | None = None  # seconds since the epoch, of a JWT
-
-
-BY_HOME_TOKEN: Final = Identity(OWNER)
-"""A login with the token of the home."""
+LOGIN_ENDED: Final = "LOGIN_ENDED"
+"""The condition of what ends with its login."""
 
 
 class TokenUsers(Protocol):
@@ -56,8 +46,8 @@ class TokenUsers(Protocol):
     def identity_of(self, text: str) -> Identity | None:
         """Return the user with a token; None for a text that is no valid token."""
 
-    def admits(self, identity: Identity) -> bool:
-        """Return whether a login is still valid: its user is not disabled, and its token neither expired nor gone."""
+    def end_of(self, identity: Identity) -> str:
+        """Return why a login is not valid any more, a sentence; empty while it is valid."""
 
     def is_note_due(self, text: str) -> bool:
         """Return whether `note_use` would store the use of a token. It does not wait for the store."""
@@ -78,8 +68,8 @@ class IssuerTokens(Protocol):
     def identity_of(self, text: str) -> Identity | None:
         """Return the user of a JWT that `check` has accepted, and that is still valid; None for any other text."""
 
-    def admits(self, identity: Identity) -> bool:
-        """Return whether a login of this issuer is still valid."""
+    def end_of(self, identity: Identity) -> str:
+        """Return why a login of this issuer is not valid any more, a sentence; empty while it is valid."""
 
 
 class Logins:
@@ -101,6 +91,8 @@ class Logins:
         self._issuer = issuer
         self._audited = AuditedLogins(audit)
         self._failed = FailedLogins()
+        self._open: dict[str, tuple[Endpoint, Identity]] = {}  # the logins at Spark's endpoints, by `login_key`
+        self._lock = Lock()
 
     def needs_check(self, text: str) -> bool:
         """Return whether `check` has to be called before `identity_of`."""
@@ -123,37 +115,58 @@ class Logins:
             return identity
         return None if users is None else users.identity_of(text)
 
-    def user_of(self, text: str) -> str | None:
-        """Return the name of the user with a token, as `identity_of`."""
-        identity = self.identity_of(text)
-        return None if identity is None else identity.user
+    def end_of(self, identity: Identity) -> str:
+        """Return why a login is not valid any more, a sentence; empty while it is valid."""
+        if identity.issuer:
+            return "The issuer is not known any more." if self._issuer is None else self._issuer.end_of(identity)
+        return "" if self._users is None else self._users.end_of(identity)
 
     def admits(self, identity: Identity) -> bool:
-        """Return whether a login is still valid, see `TokenUsers` and `IssuerTokens`."""
-        if identity.issuer:
-            return self._issuer is not None and self._issuer.admits(identity)
-        return identity.user == OWNER if self._users is None else self._users.admits(identity)
+        """Return whether a login is still valid."""
+        return not self.end_of(identity)
 
-    def named_user_of(self, name: str, text: str) -> str | None:
-        """Return the user with a token; None if the client names another user. Any name fits if there are no users."""
-        user = self.user_of(text)
-        if user is None or self._users is None or not self._users.has_users:
-            return user
-        names = (OWNER, _OLD_OWNER) if user == OWNER else (user,)
-        return user if name_key(name) in names else None
+    def take_ended(self) -> Mapping[str, str]:
+        """Return the logins of `log_in` that have ended since the last call, by their keys, with the reasons."""
+        with self._lock:
+            ended = {key: self._end_at(*login) for key, login in self._open.items()}
+            ended = {key: reason for key, reason in ended.items() if reason}
+            gone = {key: self._open.pop(key) for key in ended}
+        for key, (endpoint, identity) in gone.items():
+            token = TOKEN if identity.user == OWNER else identity.token
+            self._audited.ended(Caller(identity.user, endpoint, token=token), ended[key])
+        return ended
+
+    def _end_at(self, endpoint: Endpoint, identity: Identity) -> str:
+        """Return why a login may not use one of Spark's endpoints any more, a sentence; empty while it may."""
+        is_admin = self._users is None or self._users.is_active_admin(identity.user)
+        if endpoint is Endpoint.CONNECT and not is_admin:
+            return self.end_of(identity) or f"The user {identity.user} lacks the right ADMIN now."
+        return self.end_of(identity)
+
+    def _may_be(self, user: str, name: str | None) -> bool:
+        """Return whether a client that names a user can have its token. Any name fits if there are no users."""
+        if name is None or self._users is None or not self._users.has_users:
+            return True
+        return name_key(name) in ((OWNER, _OLD_OWNER) if user == OWNER else (user,))
 
     def log_in(self, endpoint: str, name: str | None, token: str, address: str) -> dict[str, Any]:
         """Check the token of a client of Spark's endpoints, see `LOG_IN` of `EngineCallback.java`."""
         self.check(token)
-        user = self.user_of(token) if name is None else self.named_user_of(name, token)
+        identity = self.identity_of(token)
+        user = None if identity is None or not self._may_be(identity.user, name) else identity.user
         caller = Caller(user or name or "", Endpoint(endpoint), address, shown_token(user, token))
-        delay = 0.0
-        if user is None:
+        delay, key = 0.0, ""
+        if user is None or identity is None:
             refusal, delay = _INVALID[Endpoint(endpoint)], self.failure_delay(caller)
         else:
             refusal = self._admit(user, token, caller)
+            key = login_key(endpoint, identity)
+            if not refusal:
+                with self._lock:
+                    self._open[key] = (Endpoint(endpoint), identity)
         return {
             "user": user or "",
+            "login": key,
             "token": caller.token,
             "refusal": refusal,
             "millis": int(delay * 1000),
@@ -186,6 +199,16 @@ class Logins:
         """Note a failed login, and return the seconds before it is answered."""
         self._audited.failed(caller)
         return 0.0 if self._users is None else self._failed.note(caller.address)
+
+
+def login_key(endpoint: str, login: Identity) -> str:
+    """Return the name of a login at an endpoint, which no other login has."""
+    return "\n".join((endpoint, login.user, login.token, login.issuer, str(login.expires)))
+
+
+def is_of(key: str, caller: Caller) -> bool:
+    """Return whether a `login_key` belongs to the user of a request at its endpoint."""
+    return key.startswith(f"{caller.endpoint}\n{caller.user}\n")
 
 
 def shown_token(user: str | None, text: str) -> str:

@@ -13,11 +13,10 @@ from jetsql.errors import StatementError
 from jetsql.home.token_form import token_id
 from jetsql.jobs.access.access_records import ENGINE_ITSELF, Right, Securable, UserToken
 from jetsql.jobs.access.access_state import AccessState
-from jetsql.jobs.access.logins import Identity
 from jetsql.jobs.access.user_tokens import is_token
 from jetsql.jobs.audit.audit_log import note_object
 from jetsql.jobs.model.job import name_key
-from jetsql.request import OWNER
+from jetsql.request import OWNER, Identity
 
 
 class TokenAccounts(ABC):
@@ -56,12 +55,16 @@ class TokenAccounts(ABC):
         token = self._token(text)
         return None if token is None else Identity(token.user, token.id)
 
-    def admits(self, identity: Identity) -> bool:
-        """Return whether a login is still valid: its user is not disabled, and its token neither expired nor gone."""
+    def end_of(self, identity: Identity) -> str:
+        """Return why a login is not valid any more, a sentence; empty while it is valid."""
         if identity.user == OWNER:
-            return not self.is_token_disabled
+            return "The token of the home was disabled." if self.is_token_disabled else ""
         token = self.state.token(identity.token)
-        return token is not None and token.user == identity.user and self._is_accepted(token)
+        if inactive := inactive_user(self.state, identity.user):
+            return inactive
+        if token is None or token.user != identity.user:
+            return f"The token {identity.token} was dropped."
+        return "" if token.is_valid(self._clock()) else f"The token {token.id} has expired."
 
     def _token(self, text: str) -> UserToken | None:
         state = self.state
@@ -121,8 +124,18 @@ class StoredAccounts(TokenAccounts):
     def note_use(self, text: str) -> None:
         """Do nothing, see `is_note_due`."""
 
+    def expect_expiry(self, time: float | None) -> None:
+        """Do nothing, see `on_change`."""
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Do nothing: a standby has no logins that a change could end."""
+
+
+def inactive_user(state: AccessState, user: str) -> str:
+    """Return why a user cannot log in, a sentence; empty for a user who can."""
+    if state.is_active(user):
+        return ""
+    return f"The user {user} was dropped." if state.user(user) is None else f"The user {user} was disabled."
 
 
 def refused(user: str, what: str, right: Right, on: str = "") -> StatementError:

@@ -95,6 +95,7 @@ EVENTS: Final = (
     "begin",  # a statement is about to run; only with `audit = required`
     "statement",  # a statement has ended
     "login",  # a client has logged in, or was refused
+    "login ended",  # sessions of Thrift or Spark Connect have ended, because their login is not valid any more
     "rights",  # users, roles, tokens, rights or owners have changed
     "connections",  # a secret or a connection has changed
     "secret read",  # the value of a secret was read for a connection, or could not be read

@@ -52,6 +52,10 @@ class AuditedLogins:
         if before is None or now - before >= _IDLE_SECONDS:
             self._audit.note("login", caller)
 
+    def ended(self, caller: Caller, reason: str) -> None:
+        """Record that a login has ended, with its sessions and statements. reason: a sentence"""
+        self._audit.note("login ended", caller, detail=reason)
+
     def failed(self, caller: Caller, reason: str = "the token is missing or wrong") -> None:
         """Record a failed login, or count it. reason: a phrase"""
         if not self._audit.is_on:

@@ -51,14 +51,15 @@ class SparkRecords:
         is_cancelled: bool,
         objects: Sequence[tuple[str, str, bool]],
     ) -> None:
-        """Record a statement. caller: the fields of `Caller`. error: the message; None without one"""
+        """Record a statement. caller: the fields of `Caller` without the login. error: the message; None without one"""
         if not self._audit.is_on:
             return
         used = tuple(AuditedObject(*each) for each in objects)
+        user, endpoint, address, token, client = caller
         self._audit.record(
             AuditEvent(
                 "statement",
-                Caller(*caller),
+                Caller(user, endpoint, address, token, client),
                 self._audit.clock(),
                 "METADATA" if text.startswith(_METADATA) else statement_kind(text),
                 _outcome(error, is_cancelled, used),

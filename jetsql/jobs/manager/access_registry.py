@@ -19,6 +19,7 @@ from jetsql.jobs.access.access_differences import differences
 from jetsql.jobs.access.access_records import Right, Securable, SecurableKind, UserToken
 from jetsql.jobs.access.access_state import BUILT_IN, AccessState
 from jetsql.jobs.access.effective_rights import published_rights
+from jetsql.jobs.access.expiry_timer import ExpiryTimer
 from jetsql.jobs.access.token_accounts import TokenAccounts, refused
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog, note_object
 from jetsql.jobs.lifecycle.runtime import RightsGates
@@ -66,12 +67,14 @@ class AccessRegistry(TokenAccounts):
         self._state = AccessState()
         self._changes = Lock()
         self._listeners: list[Callable[[], None]] = []
+        self._expiry = ExpiryTimer(clock, self._notify)
         self.readable_on_network: tuple[str, ...] = ()
         """The settings of open endpoints whose traffic others can read, see `EndpointSettings`."""
 
     def load(self) -> None:
         """Read the users and rights of the store, and publish them before the jobs start."""
         self._state = self._store.access()
+        self._expect_expiries()
         self._publish()  # also for an engine without users: an earlier one of this Spark can have had some
 
     @property
@@ -96,13 +99,32 @@ class AccessRegistry(TokenAccounts):
                 self._publish()
         if after != before:
             self._audit_changes(before, after)
-            for listener in self._listeners:
-                listener()
+            self._expect_expiries()
+            self._notify()
         return before, after
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Call a function after each change, on its thread; before that, the change holds for each check."""
+        """Call a function after each change, on its thread, and when a login expires, on another one.
+
+        Before that, the change holds for each check.
+        """
         self._listeners.append(listener)
+
+    def expect_expiry(self, time: float | None) -> None:
+        """Call the listeners of changes at a time, when a login expires. time: None for one without an end"""
+        self._expiry.expect(time)
+
+    def close(self) -> None:
+        """Stop to wait for logins that expire."""
+        self._expiry.close()
+
+    def _expect_expiries(self) -> None:
+        for token in self._state.tokens:
+            self._expiry.expect(token.expires)
+
+    def _notify(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     def _audit_changes(self, before: AccessState, after: AccessState) -> None:
         for change in differences(before, after) if self.audit.is_on else ():

@@ -163,6 +163,7 @@ class Manager:
                 break
         if self._staged_rows_deleted is not None:  # it reads the store, which the caller closes next
             wait_for([self._staged_rows_deleted], max(0.0, until - monotonic()))
+        self.access.close()
         self.registry.close()
         self._writer.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -11,6 +12,7 @@ from py4j.protocol import Py4JJavaError
 
 from jetsql.embedded.engine_instance import EngineInstance
 from tests.conftest import until
+from tests.support.rights.expired_tokens import expire
 from tests.support.rights.restricted_session import Restricted
 from tests.support.servers.thrift_server import NEVER, TOKEN, Client, Endpoint, thrift
 
@@ -222,3 +224,49 @@ def test_call_that_is_not_listed_is_refused(client: Client, endpoint: Endpoint) 
     request = endpoint.jvm.org.apache.hive.service.rpc.thrift.TGetDelegationTokenReq(client.session, "owner", "owner")
     response = client.calls.GetDelegationToken(request)
     assert "NOT_ALLOWED" in str(response.getStatus().getErrorMessage())
+
+
+LONG = "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 3"
+
+
+def _begun(engine: EngineInstance) -> bool:
+    return bool(list(engine.spark.sparkContext.statusTracker().getActiveJobsIds()))
+
+
+@pytest.mark.parametrize("background", [True, False])
+@pytest.mark.parametrize("change", ["DROP TOKEN '{}'", "ALTER USER guest DISABLE", "DROP USER guest", "expiry"])
+def test_statement_ends_with_its_login(
+    engine: EngineInstance, endpoint: Endpoint, change: str, background: bool
+) -> None:
+    engine.run("CREATE USER guest")
+    [[token_id, token, *_]] = list(engine.run("CREATE TOKEN FOR guest").rows)
+    try:
+        with closing(endpoint.client("guest", str(token))) as client, ThreadPoolExecutor() as threads:
+            running = threads.submit(client.execute, LONG, background=background)
+            until(lambda: _begun(engine))
+            if change == "expiry":
+                expire(engine, str(token_id))
+            else:
+                engine.run(change.format(token_id))
+            response = running.result(60)
+            if background:
+                until(lambda: "JETSQL.LOGIN_ENDED" in client.rows(response.getOperationHandle()))
+            else:
+                assert "JETSQL.LOGIN_ENDED" in str(response.getStatus().getErrorMessage())
+                assert response.getStatus().getSqlState() == "28000"
+            assert "JETSQL.LOGIN_ENDED" in client.outcome("SELECT 1")[1]
+            until(lambda: not _begun(engine))
+    finally:
+        engine.run("DROP USER IF EXISTS guest")
+    events = [event for event in engine.audit.newest() if event["event"] == "login ended"]
+    assert (events[-1]["user"], events[-1]["endpoint"], events[-1]["token"]) == ("guest", "thrift", token_id)
+
+
+def test_client_gets_the_result_of_its_last_statement(engine: EngineInstance, endpoint: Endpoint) -> None:
+    engine.run("CREATE USER guest")
+    [[token_id, token, *_]] = list(engine.run("CREATE TOKEN FOR guest").rows)
+    with closing(endpoint.client("guest", str(token))) as client:
+        failed, text = client.outcome(f"DROP TOKEN '{token_id}'")
+        assert not failed and "Dropped" in text
+        until(lambda: "JETSQL.LOGIN_ENDED" in client.outcome("SELECT 1")[1])
+    engine.run("DROP USER guest")

@@ -8,9 +8,9 @@ from threading import Event
 from jetsql.home.token_form import proof_key, secret_digest, token_id
 from jetsql.jobs.access.access_records import UserToken
 from jetsql.jobs.access.failed_logins import FailedLogins
-from jetsql.jobs.access.logins import Identity, Logins
+from jetsql.jobs.access.logins import Logins
 from jetsql.jobs.access.user_tokens import is_token, make_token
-from jetsql.request import OWNER
+from jetsql.request import OWNER, Identity
 
 
 def test_token_is_recognized_by_its_hash() -> None:
@@ -51,17 +51,19 @@ class Users:
     """Users with the token `ann's` of ann."""
 
     has_users: bool = True
+    ended: str = ""
+    admins: tuple[str, ...] = (OWNER,)
     is_token_disabled: bool = False
     noted: Event = field(default_factory=Event)
 
     def identity_of(self, text: str) -> Identity | None:
         return Identity("ann", "abcdefgh") if text == "ann's" else None
 
-    def admits(self, identity: Identity) -> bool:
-        return identity.user == "ann"
+    def end_of(self, identity: Identity) -> str:
+        return self.ended if identity.user == "ann" else ""
 
     def is_active_admin(self, user: str) -> bool:
-        return user == OWNER
+        return user in self.admins
 
     def is_note_due(self, text: str) -> bool:
         return text == "ann's"
@@ -70,27 +72,31 @@ class Users:
         self.noted.set()
 
 
+def named_user(logins: Logins, name: str, token: str) -> str | None:
+    return str(logins.log_in("thrift", name, token, "10.0.0.1")["user"]) or None
+
+
 def test_login_has_the_name_of_the_user_of_the_token() -> None:
     logins = Logins("home's", Users())
-    assert logins.named_user_of("ann", "ann's") == logins.named_user_of("Ann", "ann's") == "ann"
-    assert [logins.named_user_of(name, "home's") for name in ("owner", "engine", "ann", "")] == [
+    assert named_user(logins, "ann", "ann's") == named_user(logins, "Ann", "ann's") == "ann"
+    assert [named_user(logins, name, "home's") for name in ("owner", "engine", "ann", "")] == [
         OWNER,
         OWNER,
         None,
         None,
     ]
-    assert [logins.named_user_of(name, "ann's") for name in ("owner", "engine", "bob", "")] == [None] * 4
-    assert logins.named_user_of("ann", "") is None and logins.named_user_of("owner", "other") is None
+    assert [named_user(logins, name, "ann's") for name in ("owner", "engine", "bob", "")] == [None] * 4
+    assert named_user(logins, "ann", "") is None and named_user(logins, "owner", "other") is None
 
 
 def test_any_name_fits_without_users() -> None:
     for logins in (Logins("home's", Users(has_users=False)), Logins("home's", None)):
-        assert logins.named_user_of("me", "home's") == logins.named_user_of("", "home's") == OWNER
-        assert logins.named_user_of("me", "other") is None
+        assert named_user(logins, "me", "home's") == named_user(logins, "", "home's") == OWNER
+        assert named_user(logins, "me", "other") is None
 
 
 def test_disabled_token_of_the_home_is_refused() -> None:
-    assert Logins("home's", Users(is_token_disabled=True)).named_user_of("owner", "home's") is None
+    assert named_user(Logins("home's", Users(is_token_disabled=True)), "owner", "home's") is None
 
 
 def test_login_is_noted_and_a_failed_one_delayed() -> None:
@@ -98,6 +104,7 @@ def test_login_is_noted_and_a_failed_one_delayed() -> None:
     logins = Logins("home's", users)
     assert logins.log_in("thrift", "ann", "ann's", "10.0.0.1") == {
         "user": "ann",
+        "login": "thrift\nann\nabcdefgh\n\nNone",
         "token": "",
         "refusal": "",
         "millis": 0,
@@ -113,11 +120,25 @@ def test_login_is_noted_and_a_failed_one_delayed() -> None:
 
 def test_connect_is_for_admins_whose_messages_name_them() -> None:
     logins = Logins("home's", Users())
-    refused = logins.log_in("connect", None, "ann's", "10.0.0.1")
-    assert refused["user"] == "ann" and "ADMIN, which ann lacks" in refused["refusal"]
+    without_admin = logins.log_in("connect", None, "ann's", "10.0.0.1")
+    assert without_admin["user"] == "ann" and "ADMIN, which ann lacks" in without_admin["refusal"]
     assert logins.log_in("connect", None, "home's", "10.0.0.1")["refusal"] == ""
     wrong = logins.log_in("connect", None, "other", "10.0.0.1")
     assert wrong["user"] == "" and wrong["refusal"] == "The token is missing or wrong."
+
+
+def test_logins_that_have_ended_are_reported_once() -> None:
+    users = Users()
+    logins = Logins("home's", users)
+    logins.log_in("thrift", "ann", "ann's", "10.0.0.1")
+    logins.log_in("connect", None, "home's", "10.0.0.1")
+    logins.log_in("connect", None, "ann's", "10.0.0.1")  # refused: she is no admin
+    assert logins.take_ended() == {}
+    users.ended = "The token abcdefgh was dropped."
+    assert logins.take_ended() == {"thrift\nann\nabcdefgh\n\nNone": "The token abcdefgh was dropped."}
+    assert logins.take_ended() == {}
+    users.admins = ()
+    assert logins.take_ended() == {"connect\nowner\n\n\nNone": "The user owner lacks the right ADMIN now."}
 
 
 def test_failed_logins_are_answered_slowly_after_twenty_in_a_minute() -> None:

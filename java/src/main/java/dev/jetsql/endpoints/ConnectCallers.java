@@ -36,6 +36,7 @@ final class ConnectCallers implements ServerInterceptor {
       var holder = SparkConnectService$.MODULE$.getOrCreateIsolatedSession(user, session);
       Callers.put(holder.session(), "connect", client);
       Principals.set(holder.session(), ConnectUsers.current());
+      ConnectCalls.note(holder.session(), user, session, ConnectUsers.login());
       AuditedClients.put(
           StatementAudit.connectSession(user, session),
           new AuditedClients.Client(

@@ -25,6 +25,7 @@ final class ConnectUsers implements ServerInterceptor {
   private static final String BEARER = "bearer ";
   private static final Context.Key<String> USER = Context.key("user");
   private static final Context.Key<String> TOKEN = Context.key("token");
+  private static final Context.Key<String> LOGIN = Context.key("login");
   private static final String FIELD = "user_context";
 
   private final PendingLogins<SocketAddress> pending;
@@ -43,10 +44,16 @@ final class ConnectUsers implements ServerInterceptor {
     return TOKEN.get();
   }
 
+  /** Returns the key of the login of the request that this thread handles. */
+  static String login() {
+    return LOGIN.get();
+  }
+
   @Override
   public <Q, R> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
     SocketAddress client = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+    var nanos = System.nanoTime();
     Login login;
     try {
       login = Login.of("connect", null, token(headers), address(client));
@@ -64,9 +71,11 @@ final class ConnectUsers implements ServerInterceptor {
       refuse(call, login.refusal());
       return new ServerCall.Listener<>() {};
     }
-    var context = Context.current().withValues(USER, login.user(), TOKEN, login.token());
-    var listener = Contexts.interceptCall(context, call, headers, next);
-    return login.hasUsers() ? new Named<>(listener, call, login.user()) : listener;
+    var context =
+        Context.current().withValues(USER, login.user(), TOKEN, login.token(), LOGIN, login.key());
+    var open = ConnectCalls.add(call, login.key(), nanos);
+    var listener = Contexts.interceptCall(context, open, headers, next);
+    return login.hasUsers() ? new Named<>(listener, open, login.user()) : listener;
   }
 
   private static String token(Metadata headers) {

@@ -13,6 +13,8 @@ import org.apache.hive.service.cli.CLIService;
 import org.apache.hive.service.cli.HiveSQLException;
 import org.apache.hive.service.cli.SessionHandle;
 import org.apache.hive.service.cli.thrift.ThriftBinaryCLIService;
+import org.apache.hive.service.rpc.thrift.TCloseSessionReq;
+import org.apache.hive.service.rpc.thrift.TCloseSessionResp;
 import org.apache.hive.service.rpc.thrift.TOpenSessionReq;
 import org.apache.hive.service.rpc.thrift.TOpenSessionResp;
 import org.apache.spark.sql.classic.SparkSession;
@@ -92,6 +94,7 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     var session = ThriftCalls.session(cliService, handle);
     Principals.set(session, client.user());
     Callers.put(session, "thrift", client.address());
+    client.opened(handle, cliService);
     AuditedClients.put(
         handle.getSessionId().toString(),
         new AuditedClients.Client(client.user(), "thrift", client.address(), client.tokenId()));
@@ -102,6 +105,13 @@ final class LimitedThriftService extends ThriftBinaryCLIService {
     } catch (Exception e) { // a Scala method declares no checked exception
       return refused(response, handle, e);
     }
+  }
+
+  @Override
+  public TCloseSessionResp CloseSession(TCloseSessionReq request) throws TException {
+    TCloseSessionResp response = super.CloseSession(request);
+    ThriftClient.current().closed(new SessionHandle(request.getSessionHandle()));
+    return response;
   }
 
   /**

@@ -10,12 +10,13 @@ import java.util.concurrent.TimeUnit;
  * The answer of the engine (Python) to a login. It checks tokens for all endpoints.
  *
  * @param user the user of the token; an empty text without a valid one
+ * @param key the name of the login, which `EndedLogins` has when it ends
  * @param token the id of the token
  * @param refusal the reason of a refusal, a sentence; an empty text for a login that succeeds
  * @param millis the time before a refusal may be answered, in milliseconds
  * @param hasUsers whether the engine has users other than the built-in one
  */
-record Login(String user, String token, String refusal, long millis, boolean hasUsers) {
+record Login(String user, String key, String token, String refusal, long millis, boolean hasUsers) {
   /**
    * Asks the engine. Throws its error.
    *
@@ -31,6 +32,7 @@ record Login(String user, String token, String refusal, long millis, boolean has
     var answer = EngineCallback.LOG_IN.ask(null, request);
     return new Login(
         answer.get("user").textValue(),
+        answer.get("login").textValue(),
         answer.get("token").textValue(),
         answer.get("refusal").textValue(),
         answer.get("millis").longValue(),

@@ -105,9 +105,21 @@ final class ThriftCalls implements InvocationHandler {
 
   @Override
   public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+    var client = ThriftClient.current();
+    if (CALLS.get(method.getName()) == Kind.ENDS) return checked(method, arguments, client);
+    try {
+      client.checkLogin();
+      var response = checked(method, arguments, client);
+      client.checkLogin(); // it can have ended the statement of the call
+      return response;
+    } catch (HiveSQLException e) {
+      return refusal(method, e);
+    }
+  }
+
+  private Object checked(Method method, Object[] arguments, ThriftClient client) throws Throwable {
     var rights = Rights.current();
     if (rights == null) return call(method, arguments);
-    var client = ThriftClient.current();
     var isRestricted = !rights.isAdmin(client.user());
     var kind = CALLS.get(method.getName());
     try {
