@@ -132,7 +132,7 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("home = 3", "the path of a folder"),
         ("home = ''", "the path of a folder"),
         ("home = 'a;b'", "a path without"),
-        ("home = '~nobody of this name/x'", "with an existing user after ~"),
+        ("home = '~no-such-user/x'", "with an existing user after ~"),
         ("master = ' '", "a master URL"),
         ("storage = ''", "the path of a folder, or a URI"),
         ("storage = 'hdfs://host/a b'", "the path of a folder, or a URI"),
@@ -189,7 +189,7 @@ def test_error_in_the_environment_names_the_variable(environ: dict[str, str], va
 
 def test_error_in_a_flag_names_it(environ: dict[str, str]) -> None:
     assert refusal(environ, home="").startswith("--home")
-    assert refusal(environ, home="~nobody of this name/x").startswith("--home")
+    assert refusal(environ, home="~no-such-user/x").startswith("--home")
     assert refusal(environ, conf={"shuffle.partitions": "3"}).startswith("--conf: 'shuffle.partitions'")
 
 

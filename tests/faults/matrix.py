@@ -118,7 +118,7 @@ class Matrix:
         self._outcome.deaths.append(Death(round, frozenset(reached), died, time.monotonic() - began))
         for place in round.armed:
             if not any(_is_at(place, where) for where in reached):
-                self._add_fault(place.name, f"{place.job or 'nobody'} did not come there")
+                self._add_fault(place.name, f"{place.job or 'no process'} did not reach it")
         if not died:
             self._outcome.wrong.append(f"a start ended with {code}: {_last_lines(err)}")
             self._report(err)

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 import pytest
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
 from jetsql.jobs.model.job import Status
 from tests.support.rights.escape_list import ESCAPES
 from tests.support.rights.job_users import JobUsers, job_users
-from tests.support.rights.restricted_session import CANARY, HIDDEN
+from tests.support.rights.refused_statements import assert_nothing_hidden, outcome
+from tests.support.rights.restricted_session import CANARY
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
@@ -59,22 +58,20 @@ def _bodies() -> Iterator[ParameterSet]:
 
 
 def _outcome(users: JobUsers, text: str, user: str = "ann") -> tuple[str, str]:
-    """Run a statement, and return the condition of its error and its whole text, or the rows."""
-    try:
-        return "", repr(users.run(text, user))
-    except PySparkException as error:
-        return error.getCondition() or type(error).__name__, str(error)
-    except Py4JError as error:
-        return type(error).__name__, str(error).partition("\n\tat")[0]
+    return outcome(lambda: users.run(text, user))
+
+
+def _assert_refused(users: JobUsers, text: str) -> None:
+    condition, shown = _outcome(users, text)
+    assert condition, shown
+    assert_nothing_hidden(shown, text)
+    assert users.ann.effects() == []
+    assert users.rows("s.inbox") == [] and not users.registry.live()
 
 
 @pytest.mark.parametrize(("group", "text"), tuple(_bodies()))
 def test_body_reaches_nothing(users: JobUsers, group: str, text: str) -> None:
-    condition, shown = _outcome(users, text)
-    assert condition, shown
-    assert not [word for word in HIDDEN if word in shown and word not in text], shown
-    assert users.ann.effects() == []
-    assert users.rows("s.inbox") == [] and not users.registry.live()
+    _assert_refused(users, text)
 
 
 @pytest.mark.parametrize(
@@ -124,11 +121,7 @@ def test_body_reaches_nothing(users: JobUsers, group: str, text: str) -> None:
     ],
 )
 def test_statement_of_a_job_reaches_nothing(users: JobUsers, text: str) -> None:
-    condition, shown = _outcome(users, text)
-    assert condition, shown
-    assert not [word for word in HIDDEN if word in shown and word not in text], shown
-    assert users.ann.effects() == []
-    assert users.rows("s.inbox") == [] and not users.registry.live()
+    _assert_refused(users, text)
 
 
 def test_table_without_a_right_is_as_a_missing_one(users: JobUsers) -> None:

@@ -6,23 +6,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from tests.support.rights.escape_list import ALLOWED, ESCAPES
+from tests.support.rights.refused_statements import assert_nothing_hidden, outcome
 from tests.support.rights.restricted_session import HIDDEN, Restricted
 
 pytestmark = pytest.mark.spark
 
 
 def _outcome(ann: Restricted, statement: str) -> tuple[str, str]:
-    """Run a statement as ann, and return the condition of its error and its whole text, or the rows."""
-    try:
-        return "", repr(ann.run(statement))
-    except PySparkException as error:
-        return error.getCondition() or type(error).__name__, str(error)
-    except Py4JError as error:  # Spark's error of a script that it does not support
-        return type(error).__name__, str(error).partition("\n\tat")[0]
+    return outcome(lambda: ann.run(statement))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +28,7 @@ def test_statement_reaches_nothing(ann: Restricted, group: str, statements: tupl
         condition, text = _outcome(ann, statement)
         conditions.append(condition)
         written_by_ann = statement + " ".join(statements)
-        assert not [word for word in HIDDEN if word in text and word not in written_by_ann], text
+        assert_nothing_hidden(text, written_by_ann)
     assert ann.effects() == []
     assert conditions[-1], statements
 
@@ -122,7 +116,7 @@ def test_user_creates_functions_in_a_schema(functions: Restricted) -> None:
 def test_function_of_a_user_reaches_nothing(functions: Restricted, text: str) -> None:
     condition, shown = _outcome(functions, text)
     assert condition, shown
-    assert not [word for word in HIDDEN if word in shown and word not in text], shown
+    assert_nothing_hidden(shown, text)
     assert functions.effects() == []
     assert not [row for row in functions.run_as_owner("SHOW USER FUNCTIONS IN own") if "made" in row[0]]
 
