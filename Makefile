@@ -137,6 +137,7 @@ bench:
 	@$(PYTHON) -m benchmarks.scaling
 	@$(PYTHON) -m benchmarks.completion
 	@$(PYTHON) -m benchmarks.unit_tests
+	@$(PYTHON) -m benchmarks.users
 	@$(PYTHON) -m benchmarks.console
 	@$(PYTHON) -m benchmarks.kafka
 

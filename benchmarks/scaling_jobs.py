@@ -48,20 +48,32 @@ class Idle:
 
 def many(engine: Bench, seconds: float, most: int) -> Iterator[Batches]:
     """Yield the batch times for increasing numbers of parallel jobs, each of which has a new row every second."""
-    engine.run("CREATE TABLE few USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '1', 'numpartitions' = '1')")
-    made = 0
+    first = 0
     for count in sorted({*(each for each in _MANY if each < most), most}):
-        _run_parallel(range(made, count), lambda number: _make(engine, f"small_{number}", "few", 1000))
-        made = count
+        create_small_jobs(engine, range(first, count))
+        first = count
         time.sleep(seconds / 2)
-        [(began,)] = engine.run("SELECT CAST(current_timestamp() AS STRING)")
-        time.sleep(seconds)
-        [(batches, median, slow)] = engine.run(
-            "SELECT count(*), percentile(trigger_ms, 0.5), percentile(trigger_ms, 0.95) FROM jetsql.metrics"
-            f" WHERE job LIKE 'small_%' AND span = 0 AND time >= TIMESTAMP'{began}'"
-        )
-        yield Batches(count, int(batches), float(median), float(slow))
-    _run_parallel(range(made), lambda number: _drop(engine, f"small_{number}"))
+        yield measure_batches(engine, count, seconds)
+    _run_parallel(range(first), lambda number: _drop(engine, f"small_{number}"))
+
+
+def create_small_jobs(engine: Bench, numbers: range) -> None:
+    """Create jobs each of which has a new row every second."""
+    engine.run(
+        "CREATE TABLE IF NOT EXISTS few USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '1', 'numpartitions' = '1')"
+    )
+    _run_parallel(numbers, lambda number: _make(engine, f"small_{number}", "few", 1000))
+
+
+def measure_batches(engine: Bench, jobs: int, seconds: float) -> Batches:
+    """Return the batch times of small jobs in the next seconds. jobs: their number"""
+    [(began,)] = engine.run("SELECT CAST(current_timestamp() AS STRING)")
+    time.sleep(seconds)
+    [(batches, median, slow)] = engine.run(
+        "SELECT count(*), percentile(trigger_ms, 0.5), percentile(trigger_ms, 0.95) FROM jetsql.metrics"
+        f" WHERE job LIKE 'small_%' AND span = 0 AND time >= TIMESTAMP'{began}'"
+    )
+    return Batches(jobs, int(batches), float(median), float(slow))
 
 
 def idle(engine: Bench, seconds: float, jobs: int) -> Iterator[Idle]:

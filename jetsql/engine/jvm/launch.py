@@ -195,6 +195,8 @@ def java_options(start: SparkStart) -> str:
         "-XX:+ExitOnOutOfMemoryError",
         # Spark generates code for each query, and a JVM without room for it exits. Unused space takes no memory.
         "-XX:ReservedCodeCacheSize=512m",
+        # A start loads classes for 100 MB. Java collects the whole heap each time their space grows beyond this threshold.
+        "-XX:MetaspaceSize=192m",
     )
     crash = f'"-XX:ErrorFile={start.home / CRASH_REPORT}"'
     return " ".join((*flags, crash, *(f'"-D{key}={value}"' for key, value in options.items())))
@@ -243,8 +245,8 @@ def _renew_temporary_folder(folder: Path) -> None:
 
 def socket_folder(start: SparkStart) -> Path:
     """Return a private folder for Unix sockets, whose paths must be short. It exists when the JVM is launched."""
-    if len(os.fsencode(start.temporary)) + _SOCKET_NAME <= _MAX_SOCKET_PATH:
-        return start.temporary
+    if len(os.fsencode(start.java_temporary)) + _SOCKET_NAME <= _MAX_SOCKET_PATH:
+        return start.java_temporary
     return _temporary_of_process()
 
 

@@ -98,9 +98,14 @@ def test_a_file_in_its_place_is_refused(launched: Any, tmp_path: Path) -> None:
 
 
 def test_paths_of_sockets_are_short_enough(tmp_path: Path) -> None:
-    assert socket_folder(SparkStart(Path("/short"), "", "local[1]")) == Path("/short/tmp")
-    long = socket_folder(SparkStart(tmp_path / ("long" * 30), "", "local[1]"))
+    assert socket_folder(SparkStart(Path("/short"), "", "local[1]", owns_process=True)) == Path("/short/tmp")
+    long = socket_folder(SparkStart(tmp_path / ("long" * 30), "", "local[1]", owns_process=True))
     assert len(str(long)) + launch._SOCKET_NAME <= 103 and not is_open_to_others(long)
+
+
+def test_sockets_are_not_in_the_home_of_another_program() -> None:
+    start = SparkStart(Path("/short"), "", "local[1]")
+    assert socket_folder(start) == start.java_temporary and not start.java_temporary.is_relative_to("/short")
 
 
 def test_sockets_have_short_paths_below_a_long_temporary_folder(
