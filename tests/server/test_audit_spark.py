@@ -170,6 +170,14 @@ def test_failed_statement_has_its_condition(audited: Audited, endpoint: str, tex
     assert event["outcome"] == outcome
 
 
+def test_stream_over_thrift_has_one_record(audited: Audited) -> None:
+    audited.run("thrift", "SELECT id FROM STREAM shop.orders LIMIT 2", "ann")
+    audited.run("thrift", "SELECT id FROM STREAM shop.pay LIMIT 2", "ann")
+    read, denied = audited.events()
+    assert (read["user"], read["kind"], read["outcome"], read["objects"]) == ("ann", "SELECT", "ok", [READ])
+    assert denied["outcome"] == "denied"
+
+
 def test_rows_are_counted(audited: Audited) -> None:
     for endpoint in ("http", "connect"):
         audited.run(endpoint, "SELECT * FROM range(1234)")

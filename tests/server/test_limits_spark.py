@@ -43,7 +43,15 @@ def users(engine: EngineInstance) -> Iterator[Users]:
         before, engine.limits = engine.limits, UserLimits(LIMITS, engine.accounts)
         stack.callback(lambda: setattr(engine, "limits", before))
         server = stack.enter_context(run_server(engine, idle_seconds=3600.0))
-        for text in ("CREATE USER ann", "CREATE USER boss", "GRANT ADMIN TO boss"):
+        for text in (
+            "CREATE SCHEMA streamed",
+            "CREATE TABLE streamed.numbers (id BIGINT) USING parquet",
+            "INSERT INTO streamed.numbers SELECT id FROM range(200)",
+            "CREATE USER ann",
+            "CREATE USER boss",
+            "GRANT ADMIN TO boss",
+            "GRANT SELECT ON TABLE streamed.numbers TO ann",
+        ):
             list(engine.run(text).rows)
         tokens = {user: str(next(iter(engine.run(f"CREATE TOKEN FOR {user}").rows))[1]) for user in ("ann", "boss")}
         endpoint = stack.enter_context(thrift_server.thrift(engine, thrift_server.NEVER))
@@ -52,8 +60,8 @@ def users(engine: EngineInstance) -> Iterator[Users]:
         http = {user: stack.enter_context(closing(EngineClient(server.url, tokens[user]))) for user in tokens}
         thrift = {user: stack.enter_context(closing(endpoint.client(user, tokens[user]))) for user in tokens}
         yield Users(engine, http, thrift)
-        for user in tokens:
-            list(engine.run(f"DROP USER {user}").rows)
+        for text in ("DROP SCHEMA streamed CASCADE", *(f"DROP USER {user}" for user in tokens)):
+            list(engine.run(text).rows)
 
 
 def test_statements_run_in_the_pool_of_their_user(users: Users) -> None:
@@ -93,6 +101,31 @@ def test_statements_and_time_over_thrift(users: Users) -> None:
     assert not users.thrift["boss"].outcome("SELECT 1")[0]
     until(lambda: client.state(operation) == "TIMEDOUT_STATE")
     assert not client.outcome("SELECT 1")[0]
+
+
+def test_stream_over_thrift(users: Users) -> None:
+    client = users.thrift["ann"]
+    assert not client.outcome("SELECT id FROM STREAM streamed.numbers LIMIT 100")[0]
+    response = client.execute("SELECT id FROM STREAM streamed.numbers LIMIT 101")
+    assert "LIMIT_EXCEEDED" in client.rows(response.getOperationHandle())
+    limit_thrift(users.engine.spark, 1, 100, 3.0)  # less than the time of a stream with a limit
+    try:
+        operation = client.execute("SELECT id FROM STREAM streamed.numbers LIMIT 1000", background=True)
+        until(lambda: _streams(users.engine) == 1)
+        failed, text = client.outcome("SELECT 1")
+        assert failed and "LIMIT_EXCEEDED" in text
+        until(lambda: client.state(operation.getOperationHandle()) == "TIMEDOUT_STATE")
+    finally:
+        limit_thrift(users.engine.spark, 1, 100, 10.0)
+    until(lambda: _streams(users.engine) == 0)
+    assert not client.outcome("SELECT 1")[0]
+
+
+def _streams(engine: EngineInstance) -> int:
+    """Return the number of streaming queries that run."""
+    gateway: Any = engine.spark.sparkContext._gateway
+    threads = gateway.jvm.Thread.getAllStackTraces().keySet()
+    return sum(str(thread.getName()).startswith("stream execution thread for") for thread in threads)
 
 
 def test_rows_and_time_over_http(users: Users) -> None:

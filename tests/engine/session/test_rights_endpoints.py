@@ -5,10 +5,8 @@ The slow tests run all of them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,8 +16,8 @@ from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import ReportedError
 from tests.support.rights.escape_list import ALLOWED, ESCAPES
 from tests.support.rights.restricted_session import HIDDEN, Restricted
+from tests.support.rights.user_logins import ENDPOINTS, Run, logged_in
 from tests.support.servers.http_server import run_server
-from tests.support.servers.thrift_server import NEVER, thrift
 
 pytestmark = pytest.mark.spark
 
@@ -39,54 +37,30 @@ _SAME_WORDS = (
 SOME = pytest.mark.parametrize("step", [pytest.param(8, id="some"), pytest.param(1, marks=pytest.mark.slow, id="all")])
 
 
-@dataclass(frozen=True)
-class Login:
-    """An endpoint at which ann has logged in."""
-
-    run: Callable[[str], tuple[str, str]]
-    """Run a statement, and return the condition of its error and its whole text, or the text of the rows."""
-
-
-@pytest.fixture(scope="module", params=["HTTP", "Thrift"])
-def login(request: pytest.FixtureRequest, engine: EngineInstance, ann: Restricted) -> Iterator[Login]:
-    if request.param == "HTTP":
-        with run_server(engine) as server, closing(EngineClient(server.url, ann.tokens["ann"])) as client:
-            yield Login(lambda text: _over_http(client, ann.filled(text)))
-        return
-    with thrift(engine, NEVER) as endpoint, closing(endpoint.client("ann", ann.tokens["ann"])) as client:
-        yield Login(lambda text: _condition_and_text(*client.outcome(ann.filled(text))))
-
-
-def _over_http(client: EngineClient, text: str) -> tuple[str, str]:
-    try:
-        return "", repr(list(client.run(text).rows))
-    except ReportedError as error:
-        return error.report.condition or "failed", str(error)
-
-
-def _condition_and_text(is_error: bool, text: str) -> tuple[str, str]:
-    found = re.search(r"\[([A-Z_.0-9]+)\]", text)
-    return ("", text) if not is_error else (found[1] if found else "failed", text)
+@pytest.fixture(scope="module", params=ENDPOINTS)
+def run(request: pytest.FixtureRequest, ann: Restricted) -> Iterator[Run]:
+    with logged_in(request.param, ann) as run:
+        yield run
 
 
 @SOME
 @pytest.mark.parametrize("group", ESCAPES)
-def test_statement_reaches_nothing(login: Login, ann: Restricted, group: str, step: int) -> None:
+def test_statement_reaches_nothing(run: Run, ann: Restricted, group: str, step: int) -> None:
     for statements in ESCAPES[group][::step]:
         written_by_ann = " ".join(statements)
         condition = ""
         for statement in statements:
-            condition, text = login.run(statement)
+            condition, text = run(statement)
             assert not [word for word in HIDDEN if word in text and word not in written_by_ann], (statements, text)
         assert condition, statements
         assert ann.effects() == [], statements
 
 
 @SOME
-def test_statement_within_the_rights_runs(login: Login, ann: Restricted, step: int) -> None:
+def test_statement_within_the_rights_runs(run: Run, ann: Restricted, step: int) -> None:
     for statements in ALLOWED[::step]:
         for statement in statements:
-            condition, text = login.run(statement)
+            condition, text = run(statement)
             assert not condition, (statement, text)
             assert not [word for word in (*HIDDEN, "hr.db") if word in text]
     assert ann.effects() == []
@@ -95,9 +69,9 @@ def test_statement_within_the_rights_runs(login: Login, ann: Restricted, step: i
 
 
 @pytest.mark.parametrize("statement", _SAME_WORDS)
-def test_hidden_table_has_the_error_of_a_missing_one(login: Login, statement: str) -> None:
+def test_hidden_table_has_the_error_of_a_missing_one(run: Run, statement: str) -> None:
     for hidden, missing in (("pay", "gap"), ("hidden", "gapped")):  # of the same length, for positions
-        answers = [login.run(statement.format(name)) for name in (hidden, missing)]
+        answers = [run(statement.format(name)) for name in (hidden, missing)]
         assert answers[0][0] == answers[1][0] != ""
         assert answers[0][1].replace(hidden, "NAME") == answers[1][1].replace(missing, "NAME")
 

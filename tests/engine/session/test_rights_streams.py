@@ -1,9 +1,8 @@
-"""A user reads streams with SELECT over HTTP: within its rights, and only as long as it has them."""
+"""A user reads streams with SELECT: within its rights, and only as long as it has them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -12,47 +11,32 @@ from jetsql.client.engine_client import EngineClient
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.errors import ReportedError
 from tests.support.rights.restricted_session import HIDDEN, Restricted
+from tests.support.rights.user_logins import ENDPOINTS, Run, logged_in
 from tests.support.servers.http_server import run_server
-from tests.support.servers.thrift_server import NEVER, thrift
 
 pytestmark = pytest.mark.spark
-Run = Callable[[str], tuple[str, str]]
-"""Runs a statement of ann, and returns the condition of its error and its whole text, or the text of the rows."""
 
 
-@pytest.fixture(scope="module", params=["HTTP", "Thrift"])
-def run(request: pytest.FixtureRequest, engine: EngineInstance, ann: Restricted) -> Iterator[Run]:
-    if request.param == "HTTP":
-        with run_server(engine) as server, closing(EngineClient(server.url, ann.tokens["ann"])) as client:
-            yield lambda text: _over_http(client, ann.filled(text))
-        return
-    with thrift(engine, NEVER) as endpoint, closing(endpoint.client("ann", ann.tokens["ann"])) as client:
-        yield lambda text: _over_thrift(*client.outcome(ann.filled(text)))
+@pytest.fixture(scope="module", params=ENDPOINTS)
+def run(request: pytest.FixtureRequest, ann: Restricted) -> Iterator[Run]:
+    with logged_in(request.param, ann) as run:
+        yield run
 
 
-def _over_http(client: EngineClient, text: str) -> tuple[str, str]:
-    try:
-        return "", repr(list(client.run(text).rows))
-    except ReportedError as error:
-        return error.report.condition or "failed", str(error)
-
-
-def _over_thrift(is_error: bool, text: str) -> tuple[str, str]:
-    found = re.search(r"\[([A-Z_.0-9]+)\]", text)
-    return ("", text) if not is_error else (found[1] if found else "failed", text)
-
-
-def test_stream_within_the_rights_is_read(engine: EngineInstance, ann: Restricted) -> None:
-    for text in (
+@pytest.mark.parametrize(
+    "text",
+    [
         "SELECT id, current_user() AS who FROM STREAM s.orders LIMIT 2",
         "SELECT o.id, name, current_user() AS who FROM STREAM s.orders o JOIN s.items i ON o.id = i.id LIMIT 2",
         "SELECT s.twice(id) AS id, current_user() AS who FROM STREAM s.orders LIMIT 2",
         "WITH read AS (SELECT id FROM STREAM s.orders) SELECT *, current_user() AS who FROM read LIMIT 2",
-    ):
-        with run_server(engine) as server, closing(EngineClient(server.url, ann.tokens["ann"])) as client:
-            condition, shown = _over_http(client, text)
-        assert not condition, shown
-        assert shown.count("ann") == 2, shown
+        "SELECT id % 2 AS half, max(current_user()) AS who FROM STREAM s.orders GROUP BY id % 2 ORDER BY 1 LIMIT 2",
+    ],
+)
+def test_stream_within_the_rights_is_read(run: Run, text: str) -> None:
+    condition, shown = run(text)
+    assert not condition, shown
+    assert shown.count("ann") == 2, shown
 
 
 @pytest.mark.parametrize(

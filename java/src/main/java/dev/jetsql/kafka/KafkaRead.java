@@ -1,5 +1,6 @@
 package dev.jetsql.kafka;
 
+import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.plans.LeafPlan;
 import dev.jetsql.records.SourceColumns;
 import java.util.ArrayList;
@@ -117,6 +118,12 @@ public final class KafkaRead extends LeafPlan
         kafka, streaming, newInstances(columns), newInstances(metadataColumns), withMetadata);
   }
 
+  /** Returns a copy, with the same columns. Spark's own needs all arguments of a constructor. */
+  @Override
+  public LogicalPlan clone() {
+    return new KafkaRead(kafka, streaming, columns, metadataColumns, withMetadata);
+  }
+
   @Override
   public int productArity() {
     return 1;
@@ -145,12 +152,18 @@ public final class KafkaRead extends LeafPlan
   /**
    * Returns the plan of the connector's source. Its columns have the expression ids of this node's
    * output, which the query references.
+   *
+   * <p>The gates have checked the right on the table. They know no sources without a table.
    */
   LogicalPlan withSource() {
-    var rows = (Dataset<Row>) new MessageDecoder(kafka).rows(streaming);
-    LogicalPlan source =
-        rows.queryExecution().analyzed().transformUp(PartialFunction.fromFunction(this::withTable));
-    return SourceColumns.project(source, output());
+    var source =
+        ApprovedPlans.call(
+            () -> {
+              var rows = (Dataset<Row>) new MessageDecoder(kafka).rows(streaming);
+              return rows.queryExecution().analyzed();
+            });
+    var ofTable = source.transformUp(PartialFunction.fromFunction(this::withTable));
+    return SourceColumns.project(ofTable, output());
   }
 
   /**

@@ -21,6 +21,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.SparkSession;
@@ -128,6 +129,12 @@ public final class KafkaTable {
       String key = OptionMaps.find(sourceOptions, name);
       if (key != null) source.put("location", sourceOptions.get(key));
     }
+  }
+
+  /** Returns the parts of the table's name that a stream reads, or null for another source. */
+  public static List<String> ofStream(StreamingRelationV2 stream) {
+    var name = stream.extraOptions().asCaseSensitiveMap().get(TABLE);
+    return name == null ? null : List.of(name.split("\\."));
   }
 
   SparkSession session() {

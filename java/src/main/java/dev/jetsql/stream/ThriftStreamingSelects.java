@@ -5,6 +5,8 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ParsedStatement;
+import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
+import org.apache.spark.sql.catalyst.plans.logical.WithCTE;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
 import org.apache.spark.sql.classic.SparkSession;
@@ -36,9 +38,17 @@ public final class ThriftStreamingSelects extends Rule<LogicalPlan> {
    * Marks a statement that a client sent, in contrast to the texts of views and the bodies of jobs.
    */
   public static LogicalPlan markStatement(LogicalPlan statement) {
-    if (thriftSessions != null && !JobContext.isAnalyzing())
-      statement.setTagValue(FROM_CLIENT, Boolean.TRUE);
+    if (thriftSessions == null || JobContext.isAnalyzing()) return statement;
+    statement.setTagValue(FROM_CLIENT, Boolean.TRUE);
+    // Spark replaces the WITH clause by another node.
+    if (statement instanceof UnresolvedWith with)
+      with.child().setTagValue(FROM_CLIENT, Boolean.TRUE);
     return statement;
+  }
+
+  private static boolean isMarked(LogicalPlan plan) {
+    return plan.getTagValue(FROM_CLIENT).isDefined()
+        || (plan instanceof WithCTE with && with.plan().getTagValue(FROM_CLIENT).isDefined());
   }
 
   @Override
@@ -46,7 +56,7 @@ public final class ThriftStreamingSelects extends Rule<LogicalPlan> {
     Map<?, ?> sessions = thriftSessions;
     boolean selects =
         sessions != null
-            && plan.getTagValue(FROM_CLIENT).isDefined()
+            && isMarked(plan)
             && plan.resolved()
             && plan.isStreaming()
             && sessions.containsValue(session)

@@ -51,18 +51,17 @@ public final class PlanGate extends Rule<LogicalPlan> {
     if (user == null) return plan;
     var check = new Check(rights, user, true);
     check.visit(plan);
-    if (check.readsViewOfOther) hideBodies(plan);
+    if (check.hidden != null) hide(plan, check.hidden);
     return CheckedExplain.checked(VisibleRows.only(session, rights, user, plan));
   }
 
   /**
-   * Raises Spark's errors of a plan before Spark does, and without the plan: it shows the tables
-   * and columns that views of other users read.
+   * Raises Spark's errors of a plan before Spark does, and without the plan, which shows what the
+   * user may not see.
    */
-  private void hideBodies(LogicalPlan plan) {
+  private void hide(LogicalPlan plan, Hidden hidden) {
     if (CheckedExplain.isExplaining())
-      throw Refusals.onlyAdmin(
-          plan.origin(), "EXPLAIN of a view that you do not own", "it shows what the view reads");
+      throw Refusals.onlyAdmin(plan.origin(), "EXPLAIN of " + hidden.what, hidden.reason);
     try {
       session.sessionState().analyzer().checkAnalysis(plan.clone());
     } catch (Exception e) { // Scala's methods declare no checked exception
@@ -111,13 +110,27 @@ public final class PlanGate extends Rule<LogicalPlan> {
     }
   }
 
+  /** What the text of a plan shows that its user may not see. */
+  private enum Hidden {
+    BODY("a view that you do not own", "it shows what the view reads"),
+    OPTIONS("a Kafka table as a stream", "it shows the options of its connection");
+
+    private final String what;
+    private final String reason;
+
+    Hidden(String what, String reason) {
+      this.what = what;
+      this.reason = reason;
+    }
+  }
+
   /** The check of one plan for one user: that of the session, or the owner of a view. */
   private final class Check extends PlanParts {
     private final Rights rights;
     private final String user;
     private final boolean withNames;
     private int bodies; // of functions, around the node that is visited
-    private boolean readsViewOfOther;
+    private Hidden hidden; // null for a plan that the user may see
 
     Check(Rights rights, String user, boolean withNames) {
       this.rights = rights;
@@ -173,6 +186,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
     }
 
     private void read(LogicalPlan plan) {
+      if (hidden == null && RelationNames.isStreamOfKafka(plan)) hidden = Hidden.OPTIONS;
       var name = RelationNames.read(session, plan);
       if (name == null)
         throw Refusals.onlyAdmin(plan.origin(), "a source that is no table", "it has no rights");
@@ -204,7 +218,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
         visit(view.child());
         return;
       }
-      readsViewOfOther = true;
+      hidden = Hidden.BODY;
       if (rights.isAdmin(owner)) return;
       try {
         new Check(rights, owner, true).visit(view.child());

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.types.DataType;
 import scala.Option;
@@ -47,6 +48,7 @@ abstract class PlanParts {
 
   private void visitParts(TreeNode<?> node) {
     if (node instanceof LocalRelation || node instanceof Literal) return; // data
+    if (node instanceof StreamingRelationV2) return; // a source, and its form for older readers
     visitAll(node.children().iterator());
     visitAll(node.innerChildren().iterator());
     visitAll(node.productIterator());

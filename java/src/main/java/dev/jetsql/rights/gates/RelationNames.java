@@ -3,6 +3,7 @@ package dev.jetsql.rights.gates;
 import dev.jetsql.catalog.LiveTables;
 import dev.jetsql.catalog.Tables;
 import dev.jetsql.kafka.KafkaRead;
+import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.plans.Plans;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,13 @@ final class RelationNames {
         || node instanceof KafkaRead;
   }
 
+  /** Returns whether a node reads a Kafka table as a stream. */
+  static boolean isStreamOfKafka(LogicalPlan node) {
+    return node instanceof KafkaRead kafka
+        ? kafka.isStreaming()
+        : node instanceof StreamingRelationV2 stream && KafkaTable.ofStream(stream) != null;
+  }
+
   /**
    * Returns the name of the table that a node reads, or null if it reads files or another source
    * without a table.
@@ -57,8 +65,10 @@ final class RelationNames {
       return read(session, (LogicalPlan) scan.relation());
     if (node instanceof StreamingRelation stream)
       return of(session, stream.dataSource().catalogTable());
-    if (node instanceof StreamingRelationV2 stream)
-      return of(stream.catalog(), stream.identifier());
+    if (node instanceof StreamingRelationV2 stream) {
+      var kafka = KafkaTable.ofStream(stream);
+      return kafka == null ? of(stream.catalog(), stream.identifier()) : kafka;
+    }
     return node instanceof KafkaRead kafka ? Plans.list(kafka.table().nameParts()) : null;
   }
 
