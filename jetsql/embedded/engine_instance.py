@@ -20,6 +20,7 @@ from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.bound_statements import bind, bound_statement
 from jetsql.embedded.endpoints import Addresses, open_endpoints
+from jetsql.embedded.own_places import own_places
 from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.class_archive import archive_later
 from jetsql.engine.jvm.java_classes import without_secrets
@@ -110,6 +111,7 @@ class EngineInstance:
             leadership=store.database.leadership,
             watchdog=settings.watchdog,
             home=str(settings.home),
+            own_places=own_places(settings, storage, str(spark.conf.get("spark.sql.warehouse.dir"))),
         )
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)

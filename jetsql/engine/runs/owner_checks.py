@@ -5,19 +5,24 @@ The run itself is one of the engine, which no right limits. So the check comes b
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Final
 
 from pyspark.errors import PySparkException
 
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import resolve_with_plan
 from jetsql.engine.session.engine_sessions import as_user, is_allowed, is_restricted
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.sinks.job_sinks import JobSinks
+from jetsql.engine.sinks.table_snapshots import snapshots_folder
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.access.job_rights import lost_rights, needed_rights
-from jetsql.jobs.model.job import Job, Plan
+from jetsql.jobs.model.job import Job, Plan, SinkPlan
+from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.planning.sink_traits import traits_of
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -55,6 +60,8 @@ def check_writes(owner: str, plan: Plan, sinks: JobSinks) -> None:
     """
     if not is_restricted(sinks.spark, owner):
         return
+    for written in plan.sinks:
+        check_folder(owner, written, sinks)
     for right, table in needed_rights(plan, sinks.side_tables(plan)):
         exists = sinks.catalog.table(table) is not None
         if is_allowed(sinks.spark, owner, right if exists else Right.CREATE, table):
@@ -64,3 +71,20 @@ def check_writes(owner: str, plan: Plan, sinks: JobSinks) -> None:
         needed, on = (Right.CREATE, f"the schema of {table}") if on_schema else (right, table)
         message = f"The user {owner} lacks the right {needed.value} on {on}, which the job needs."
         raise StatementError("NOT_ALLOWED", message, hint="Ask an admin to grant it.")
+
+
+def check_folder(owner: str, written: SinkPlan, sinks: JobSinks) -> None:
+    """Check the right on the folder of the results of a job that replaces all rows of a table at a location.
+
+    It is next to the folder of the table. Raises StatementError NOT_ALLOWED.
+    """
+    sink = written.sink
+    if sink.managed or not (traits_of(sink).has_rows_in_folder and written.overwrite and sink.replaces_whole_table):
+        return
+    new_owner = owner if sinks.catalog.table(sink.table) is None else None
+    name, folder = json.dumps(split_table(sink.table)), snapshots_folder(sink.location)
+    locations = java(sinks.spark).connections.TableLocations
+    refusal = locations.folderRefusal(sinks.spark._jsparkSession, name, new_owner, folder)
+    if refusal is not None:
+        hint = "INSERT OVERWRITE writes next to the location of the table: grant the folder around it."
+        raise StatementError("NOT_ALLOWED", str(refusal), hint=hint)

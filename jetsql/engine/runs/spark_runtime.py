@@ -87,6 +87,8 @@ class RuntimeSettings:
     watchdog: WatchdogSettings = field(default_factory=WatchdogSettings)
     home: str = ""
     """The home folder, whose disk is watched."""
+    own_places: Sequence[str] = ()
+    """The files and folders that no right on a location opens, as paths or URIs; see `own_places`."""
 
 
 class SparkRuntime:
@@ -115,6 +117,7 @@ class SparkRuntime:
         watchdog.start(settings.watchdog, (settings.home, self._checkpoints.root))
         self._runs = JobRuns(self._sessions, self._sinks, self._pins, watchdog, settings.pending_seconds)
         self._functions = PythonFunctions(spark)
+        java(spark).rights.EnginePlaces.publish(json.dumps(list(settings.own_places)))
 
     @property
     def fixed_partitions(self) -> str:

@@ -20,6 +20,7 @@ from jetsql.engine.jvm.java_classes import java
 
 _LOCAL_FILE_SYSTEM: Final = "fs.file.impl"
 _LOCAL_FILES: Final = "dev.jetsql.files.LocalFiles"
+_LOCAL_CONTEXT: Final = ("fs.AbstractFileSystem.file.impl", "dev.jetsql.files.LocalFileContext")
 
 
 def configure_hadoop(spark: SparkSession) -> None:
@@ -31,5 +32,6 @@ def configure_hadoop(spark: SparkSession) -> None:
     conf = context._jsc.hadoopConfiguration()
     if conf.get(_LOCAL_FILE_SYSTEM) is None:
         conf.set(_LOCAL_FILE_SYSTEM, _LOCAL_FILES)
+        conf.set(*_LOCAL_CONTEXT)
         context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).close()  # or Hadoop reuses the open instance
     java(spark).files.HadoopSettings.forgetSources(conf)

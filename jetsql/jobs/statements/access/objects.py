@@ -8,6 +8,7 @@ from typing import Final
 from jetsql.errors import StatementError
 from jetsql.jobs.access.access_records import ENGINE_ITSELF, Securable, SecurableKind
 from jetsql.jobs.access.access_state import job_object, without_case
+from jetsql.jobs.access.location_urls import location_url
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import name_key
@@ -77,13 +78,12 @@ def _find_job(manager: Manager, written: GrantedObject, session: UserSession) ->
 
 def _find_location(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:
     [url] = written.name.parts
-    scheme, separator, path = url.partition("://")
-    parts = path.split("/")
-    if not scheme or not separator or not parts[0] + "".join(parts[1:]) or {".", ".."} & set(parts):
-        message = f"'{url}' is not a URL of a folder."
-        hint = "Write it as in 's3a://bucket/folder' or 'file:///data/in', without . and .. in it."
-        raise StatementError("INVALID_GRANT", message, place=written.name.place, hint=hint)
-    return Securable(SecurableKind.LOCATION, (url.rstrip("/"),))
+    try:
+        return Securable(SecurableKind.LOCATION, (location_url(url),))
+    except ValueError as error:
+        message = f"'{url}' is not the URL of a folder: {error}."
+        hint = "Write it as in 's3a://bucket/folder' or 'file:///data/in'."
+        raise StatementError("INVALID_GRANT", message, place=written.name.place, hint=hint) from None
 
 
 def _find_named(manager: Manager, written: GrantedObject, session: UserSession) -> Securable:

@@ -5,6 +5,7 @@ import dev.jetsql.common.Json;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.connections.ConnectionOptions;
 import dev.jetsql.connections.Connections;
+import dev.jetsql.connections.TableLocations;
 import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.options.JdbcOptions;
 import dev.jetsql.options.TableOptions;
@@ -58,14 +59,16 @@ public final class ConnectionChecks {
   }
 
   /**
-   * Returns why the options of a table cannot be used, as `problem` does, or null: its connection
-   * is missing, or the owner of the table has no right on it. A table that a statement creates with
-   * its job does not exist yet.
+   * Returns why a table cannot be used, as `problem` does, or null: its connection is missing, or
+   * the owner of the table has no right on the connection or the location. A table that a statement
+   * creates with its job does not exist yet.
    */
   public static String problemOfTable(SparkSession session, String schema, String name) {
     var catalog = session.sharedState().externalCatalog();
     if (!catalog.tableExists(schema, name)) return null;
     var table = catalog.getTable(schema, name);
+    var location = TableLocations.refusal(session, table);
+    if (location != null) return json("NOT_ALLOWED", location, "");
     try {
       ConnectedTables.options(TableOptions.format(table), table);
     } catch (Exception e) { // Scala's errors are checked

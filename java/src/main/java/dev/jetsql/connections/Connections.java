@@ -7,6 +7,7 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.SecretAudit;
 import dev.jetsql.common.Secrets;
 import dev.jetsql.common.SimilarNames;
+import dev.jetsql.rights.EnginePlaces;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -69,6 +70,7 @@ public final class Connections {
   public static void publish(String json) {
     var published = State.of(json);
     NamedSecrets.publish(published.secrets());
+    EnginePlaces.publishSecrets(NamedSecrets.files(published.secrets()));
     current = published;
   }
 

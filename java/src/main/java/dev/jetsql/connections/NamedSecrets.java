@@ -18,6 +18,7 @@ import org.apache.spark.sql.classic.SparkSession;
  */
 public final class NamedSecrets {
   private static final String PREFIX = "secret:";
+  private static final String FILE = PREFIX + "file:";
 
   private static volatile Map<String, Secret> current = Map.of();
 
@@ -43,6 +44,15 @@ public final class NamedSecrets {
               secrets.put(each.getKey(), new Secret(reference, Json.texts(node.get("hosts"))));
             });
     return secrets;
+  }
+
+  /** Returns the paths of the files that have the values of secrets. */
+  static List<String> files(Map<String, Secret> secrets) {
+    return secrets.values().stream()
+        .map(Secret::reference)
+        .filter(reference -> reference.startsWith(FILE))
+        .map(reference -> reference.substring(FILE.length()))
+        .toList();
   }
 
   static void publish(Map<String, Secret> secrets) {

@@ -1,5 +1,7 @@
 package dev.jetsql.files;
 
+import dev.jetsql.rights.ConfinedFolders;
+import java.io.File;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -13,10 +15,10 @@ import org.apache.hadoop.fs.Syncable;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * Hadoop's local file system, with two differences. A file is on the disk when its stream is
- * closed, so that after a power failure no file is empty that a later one relies on: a batch is
- * committed after its rows. And the permissions of a new file are set by a Java call instead of a
- * `chmod` process.
+ * Hadoop's local file system, with three differences. A symbolic link does not lead out of a folder
+ * on which users have rights. A file is on the disk when its stream is closed, so that after a
+ * power failure no file is empty that a later one relies on: a batch is committed after its rows.
+ * And the permissions of a new file are set by a Java call instead of a `chmod` process.
  */
 public final class LocalFiles extends LocalFileSystem {
   public LocalFiles() {
@@ -24,6 +26,13 @@ public final class LocalFiles extends LocalFileSystem {
   }
 
   private static final class Raw extends RawLocalFileSystem {
+    @Override
+    public File pathToFile(Path path) {
+      var file = super.pathToFile(path);
+      ConfinedFolders.check(file);
+      return file;
+    }
+
     @Override
     protected OutputStream createOutputStreamWithMode(
         Path path, boolean append, FsPermission permission) throws IOException {

@@ -3,10 +3,12 @@ package dev.jetsql.options;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.OptionPositions;
+import dev.jetsql.common.Secrets;
 import dev.jetsql.records.OnError;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -16,7 +18,86 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** Checks the values of the option `on.error` of file tables, which Spark would ignore. */
 public final class FileTableOptions {
+  /** The options of file tables that name no file, folder, class or table, in lower case. */
+  private static final Set<String> OF_USERS =
+      Set.of(
+          "allowbackslashescapinganycharacter",
+          "allowcomments",
+          "allownonnumericnumbers",
+          "allownumericleadingzeros",
+          "allowsinglequotes",
+          "allowunquotedcontrolchars",
+          "allowunquotedfieldnames",
+          "charset",
+          "chartoescapequoteescaping",
+          "columnnameofcorruptrecord",
+          "comment",
+          "dateformat",
+          "delimiter",
+          "dropfieldifallnull",
+          "emptyvalue",
+          "encoding",
+          "enforceschema",
+          "escape",
+          "escapequotes",
+          "header",
+          "ignoreleadingwhitespace",
+          "ignorenullfields",
+          "ignoretrailingwhitespace",
+          "inferschema",
+          "latestfirst",
+          "linesep",
+          "locale",
+          "maxbytespertrigger",
+          "maxcharspercolumn",
+          "maxcolumns",
+          "maxfilespertrigger",
+          "mergeschema",
+          "mode",
+          "modifiedafter",
+          "modifiedbefore",
+          "multiline",
+          "nanvalue",
+          "negativeinf",
+          "nullvalue",
+          "on.error",
+          "pathglobfilter",
+          "positiveinf",
+          "preferdate",
+          "prefersdecimal",
+          "primitivesasstring",
+          "quote",
+          "quoteall",
+          "recursivefilelookup",
+          "samplingratio",
+          "sep",
+          "timestampformat",
+          "timestampntzformat",
+          "timezone",
+          "unescapedquotehandling");
+
+  /** The values of `compression`; Spark loads a class with any other name. */
+  private static final Set<String> CODECS =
+      Set.of(
+          "none",
+          "uncompressed",
+          "snappy",
+          "gzip",
+          "zstd",
+          "lz4",
+          "bzip2",
+          "deflate",
+          "zlib",
+          "brotli");
+
   private FileTableOptions() {}
+
+  /** Returns whether a user without ADMIN can write an option into a table of files. */
+  public static boolean isForUsers(String name, String value) {
+    var key = name.toLowerCase(Locale.ROOT);
+    if (key.equals("compression")) return CODECS.contains(value.toLowerCase(Locale.ROOT));
+    return OF_USERS.contains(key) && !Secrets.isReference(value);
+  }
 
   /** Checks a statement that creates a table. Accepts all other statements. */
   public static void check(LogicalPlan command) {

@@ -28,12 +28,14 @@ public final class Rights {
   private final Map<String, UserRights> users = new HashMap<>();
   private final Map<List<String>, String> viewOwners = new HashMap<>(); // by qualified name
   private final Set<String> settings = new LinkedHashSet<>(); // in lower case
+  private final Set<Location> locations = new LinkedHashSet<>(); // of all users
 
   private Rights(JsonNode published) {
     published
         .path("users")
         .properties()
         .forEach(user -> users.put(user.getKey(), new UserRights(user.getValue())));
+    users.values().forEach(user -> locations.addAll(user.locations));
     for (var view : published.path("views"))
       viewOwners.put(lower(Json.texts(view.get("name"))), view.get("owner").asText());
     published
@@ -50,7 +52,9 @@ public final class Rights {
    *     view that is not in it belongs to the built-in user.
    */
   public static void publish(String json) {
-    current = json == null ? null : new Rights(Json.read(json));
+    var rights = json == null ? null : new Rights(Json.read(json));
+    ConfinedFolders.publish(rights == null ? Set.of() : rights.locations);
+    current = rights;
   }
 
   /**
@@ -133,7 +137,14 @@ public final class Rights {
         && own.has(EnumSet.of(Right.USAGE, Right.OWNER), Kind.CONNECTION, List.of(lower(name)));
   }
 
-  /** Returns as whom the body of a persistent view is checked. */
+  /** Returns whether a user may have tables at a location. */
+  public boolean allowsLocation(String user, Location location) {
+    if (isAdmin(user)) return true;
+    var own = users.get(user);
+    return own != null && own.locations.stream().anyMatch(granted -> granted.covers(location));
+  }
+
+  /** Returns as whom the body of a persistent view is checked, and the owner of a table. */
   public String viewOwner(List<String> name) {
     return viewOwners.getOrDefault(lower(name), Principals.OWNER);
   }
@@ -209,13 +220,16 @@ public final class Rights {
   private static final class UserRights {
     private final boolean isAdmin;
     private final Map<Securable, Set<Right>> rights = new HashMap<>();
+    private final Set<Location> locations = new LinkedHashSet<>();
 
     UserRights(JsonNode user) {
       var isAdminHere = user.path("admin").asBoolean();
       for (var each : user.path("rights")) {
         var right = Right.valueOf(each.get("right").asText());
+        if (each.get("kind").asText().equals("LOCATION"))
+          locations.add(Location.of(Json.texts(each.get("name")).get(0)));
         var kind = kind(each.get("kind").asText());
-        if (kind == null) continue; // jobs, secrets, locations: checked in Python
+        if (kind == null) continue; // jobs, secrets: checked in Python
         if (kind == Kind.ENGINE && right == Right.ADMIN) isAdminHere = true;
         var name = lower(Json.texts(each.get("name")));
         rights

@@ -37,8 +37,10 @@ import dev.jetsql.rewrites.patterns.PatternMatches;
 import dev.jetsql.rights.RunningRead;
 import dev.jetsql.rights.gates.ApprovedInserts;
 import dev.jetsql.rights.gates.AuditObjects;
+import dev.jetsql.rights.gates.CreateInferredTable;
 import dev.jetsql.rights.gates.PlanGate;
 import dev.jetsql.rights.gates.StatementGate;
+import dev.jetsql.rights.gates.TableFiles;
 import dev.jetsql.scheduling.FairPools;
 import dev.jetsql.scheduling.LeakedJobCleanup;
 import dev.jetsql.scheduling.UserPools;
@@ -73,6 +75,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     RunningRead.setGate((session, plan) -> new PlanGate(session).apply(plan));
     extensions.injectCheckRule(session -> new PlanGate.Net((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new AuditObjects((SparkSession) session));
+    extensions.injectPostHocResolutionRule(session -> new CreateInferredTable.Replace());
     extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());
@@ -108,6 +111,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectPlannerStrategy(session -> new MatchStrategy());
     extensions.injectColumnar(session -> new InterruptibleTasks());
     extensions.injectColumnar(session -> new RowPlaces((SparkSession) session));
+    extensions.injectColumnar(session -> new TableFiles((SparkSession) session));
     // In Spark 4.1, the analyzer of sessions with a Hive metastore lacks the rule for WATERMARK.
     if (!SparkVersion.isAtLeast(4, 2)) {
       extensions.injectResolutionRule(session -> ResolveEventTimeWatermark$.MODULE$);

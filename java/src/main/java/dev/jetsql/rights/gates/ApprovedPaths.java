@@ -1,10 +1,12 @@
 package dev.jetsql.rights.gates;
 
+import dev.jetsql.connections.TableLocations;
+import dev.jetsql.rights.Location;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.catalyst.TableIdentifier;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.classic.SparkSession;
 
 /**
@@ -12,18 +14,21 @@ import org.apache.spark.sql.classic.SparkSession;
  * with a second plan, which has the folder and not the table.
  */
 final class ApprovedPaths {
-  private static final Map<SparkSession, Path> paths =
+  private static final Map<SparkSession, Location> paths =
       Collections.synchronizedMap(new WeakHashMap<>());
 
   private ApprovedPaths() {}
 
   /** Allows the session to write into the folder that a new table will have. */
-  static void add(SparkSession session, TableIdentifier table) {
-    paths.put(session, new Path(session.sessionState().catalog().defaultTablePath(table)));
+  static void add(SparkSession session, CatalogTable table) {
+    var given = table.storage().locationUri();
+    var catalog = session.sessionState().catalog();
+    var folder = given.isDefined() ? given.get() : catalog.defaultTablePath(table.identifier());
+    paths.put(session, TableLocations.of(session, folder));
   }
 
   static boolean has(SparkSession session, Path path) {
     var approved = paths.get(session);
-    return approved != null && approved.toUri().getPath().equals(path.toUri().getPath());
+    return approved != null && approved.equals(TableLocations.of(session, path.toUri()));
   }
 }

@@ -2,9 +2,11 @@ package dev.jetsql.rights.gates;
 
 import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.StatementObjects;
+import dev.jetsql.rights.Location;
 import dev.jetsql.rights.Right;
 import java.util.List;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
@@ -37,7 +39,7 @@ public final class AuditObjects extends Rule<LogicalPlan> {
   }
 
   /** The walk over one plan. */
-  private final class Walk extends PlanParts {
+  private final class Walk extends PlanParts implements StatementRights.Need {
     private final String key;
 
     Walk(String key) {
@@ -66,10 +68,20 @@ public final class AuditObjects extends Rule<LogicalPlan> {
     /** Notes the objects of a command. An admin may run what the rights table refuses to others. */
     private void command(LogicalPlan plan) {
       try {
-        StatementRights.check(session, plan, (statement, right, name) -> note(right, name));
+        StatementRights.check(session, plan, this);
       } catch (Exception e) { // Scala's methods declare no checked exception
         return;
       }
+    }
+
+    @Override
+    public void check(LogicalPlan statement, Right right, List<String> name) {
+      note(right, name);
+    }
+
+    @Override
+    public void at(LogicalPlan statement, CatalogTable table, Location location) {
+      note(Right.USAGE, List.of(location.toString()));
     }
 
     private void note(Right right, List<String> name) {

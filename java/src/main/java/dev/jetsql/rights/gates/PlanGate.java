@@ -1,18 +1,24 @@
 package dev.jetsql.rights.gates;
 
+import dev.jetsql.catalog.Tables;
 import dev.jetsql.common.ApprovedPlans;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Principals;
+import dev.jetsql.connections.TableLocations;
 import dev.jetsql.functions.PythonFunctions;
+import dev.jetsql.rights.Location;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import java.util.List;
+import java.util.Locale;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
+import org.apache.spark.sql.catalyst.plans.logical.DropTable;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
@@ -21,6 +27,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.DescribeFunctionCommand;
 import org.apache.spark.sql.execution.command.DescribeQueryCommand;
+import org.apache.spark.sql.execution.command.DropTableCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -125,7 +132,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
   }
 
   /** The check of one plan for one user: that of the session, or the owner of a view. */
-  private final class Check extends PlanParts {
+  private final class Check extends PlanParts implements StatementRights.Need {
     private final Rights rights;
     private final String user;
     private final boolean withNames;
@@ -155,7 +162,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
       if (!withNames) return true;
       if (RelationNames.isRead(plan)) read(plan);
       StatementRights.targets(session, plan).forEach(this::skip);
-      StatementRights.check(session, plan, this::need);
+      StatementRights.check(session, plan, this);
       return true;
     }
 
@@ -193,6 +200,35 @@ public final class PlanGate extends Rule<LogicalPlan> {
       need(plan, Right.SELECT, name);
     }
 
+    @Override
+    public void check(LogicalPlan statement, Right right, List<String> name) {
+      need(statement, right, name);
+    }
+
+    @Override
+    public void at(LogicalPlan statement, CatalogTable table, Location location) {
+      var format = table.provider().isDefined() ? table.provider().get() : "";
+      if (!TableLocations.FORMATS.contains(format.toLowerCase(Locale.ROOT)))
+        throw Refusals.onlyAdmin(
+            statement.origin(), "LOCATION of a table USING " + format, "its files can name others");
+      var refusal = TableLocations.refusal(session, rights, user, location);
+      if (refusal != null) throw Refusals.notAllowed(statement.origin(), refusal);
+    }
+
+    /** Checks that the owner of a table still has the right on its location. */
+    private void location(LogicalPlan node, List<String> name) {
+      if (!name.get(0).equals(Tables.CATALOG) || name.size() != 3 || isDropped(node)) return;
+      if (rights.isAdmin(rights.viewOwner(name))) return;
+      var catalog = session.sharedState().externalCatalog();
+      if (!catalog.tableExists(name.get(1), name.get(2))) return;
+      var refusal = TableLocations.refusal(session, catalog.getTable(name.get(1), name.get(2)));
+      if (refusal != null) throw Refusals.notAllowed(node.origin(), refusal);
+    }
+
+    private static boolean isDropped(LogicalPlan node) {
+      return node instanceof DropTable || node instanceof DropTableCommand;
+    }
+
     private void need(LogicalPlan node, Right right, List<String> name) {
       if (right == Right.CREATE) {
         var schema = name.subList(0, name.size() - 1);
@@ -202,7 +238,10 @@ public final class PlanGate extends Rule<LogicalPlan> {
           throw Refusals.missing(node.origin(), user, right, schema);
         return;
       }
-      if (rights.allows(user, right, name)) return;
+      if (rights.allows(user, right, name)) {
+        location(node, name);
+        return;
+      }
       if (bodies > 0 && !rights.sees(user, name)) throw Refusals.hiddenInBody(node.origin());
       if (!rights.sees(user, name))
         throw Refusals.notFound(session, node.origin(), name.subList(1, name.size()));

@@ -7,9 +7,13 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Principals;
 import dev.jetsql.common.Secrets;
+import dev.jetsql.common.StatementObjects;
 import dev.jetsql.connections.ConnectionOptions;
 import dev.jetsql.connections.Connections;
+import dev.jetsql.connections.TableLocations;
+import dev.jetsql.options.FileTableOptions;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.rights.Location;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
 import dev.jetsql.rights.UserSettings;
@@ -68,7 +72,6 @@ import scala.jdk.javaapi.CollectionConverters;
  * without asking the catalogue. So the error is the same whether it exists or not.
  */
 public final class StatementGate extends Rule<LogicalPlan> {
-  private static final Set<String> PROVIDERS = Set.of("parquet", "json", "csv", "orc");
   private static final Set<List<String>> BUILT_IN =
       Set.of(List.of(), List.of("builtin"), List.of("system", "builtin"));
 
@@ -394,20 +397,44 @@ public final class StatementGate extends Rule<LogicalPlan> {
       }
     }
 
+    private void location(Origin origin, String url) {
+      var problem = Location.problem(url);
+      if (problem != null)
+        throw Refusals.notAllowed(
+            origin, "The location '%s' cannot be read for certain: %s.".formatted(url, problem));
+      var location = TableLocations.of(session, Location.uri(url));
+      var refusal = TableLocations.refusal(session, rights, user, location);
+      if (refusal == null) return;
+      StatementObjects.refuse(Right.USAGE.name(), List.of(location.toString()));
+      throw Refusals.notAllowed(origin, refusal);
+    }
+
+    private void fileOptions(UnresolvedTableSpec spec) {
+      for (var option : CollectionConverters.asJava(spec.optionExpression().options())) {
+        var isForUsers =
+            option._2() instanceof Literal literal
+                && FileTableOptions.isForUsers(option._1(), String.valueOf(literal.value()));
+        if (!isForUsers)
+          throw Refusals.onlyAdmin(
+              spec.origin(), "the option '" + option._1() + "'", "it can name a file or a class");
+      }
+    }
+
     private void spec(UnresolvedTableSpec spec) {
       var origin = spec.origin();
       var provider = spec.provider();
       var isConnected = provider.isDefined() && hasConnection(spec);
       if (isConnected) connection(spec);
-      else if (provider.isDefined() && !PROVIDERS.contains(provider.get().toLowerCase(Locale.ROOT)))
+      else if (provider.isDefined()
+          && !TableLocations.FORMATS.contains(provider.get().toLowerCase(Locale.ROOT)))
         throw Refusals.onlyAdmin(
             origin, "tables USING " + provider.get(), "it is no format of files");
-      if (spec.location().isDefined() || spec.external())
-        throw Refusals.onlyAdmin(origin, "LOCATION", "it can name any file");
+      if (spec.external())
+        throw Refusals.onlyAdmin(origin, "EXTERNAL tables of Hive", "they load classes");
+      if (spec.location().isDefined()) location(origin, spec.location().get());
       if (spec.serde().isDefined())
         throw Refusals.onlyAdmin(origin, "Hive's formats", "they load classes");
-      if (!isConnected && spec.optionExpression().options().nonEmpty())
-        throw Refusals.onlyAdmin(origin, "OPTIONS of a table", "an option can name a file");
+      if (!isConnected) fileOptions(spec);
       if (spec.properties().nonEmpty())
         throw Refusals.onlyAdmin(origin, "TBLPROPERTIES", "they belong to the engine");
     }

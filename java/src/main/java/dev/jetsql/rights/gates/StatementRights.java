@@ -2,7 +2,10 @@ package dev.jetsql.rights.gates;
 
 import dev.jetsql.catalog.Tables;
 import dev.jetsql.common.CreateExternalTable;
+import dev.jetsql.connections.TableLocations;
+import dev.jetsql.options.FileTableOptions;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.rights.Location;
 import dev.jetsql.rights.Right;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,6 +67,9 @@ final class StatementRights {
           Map.entry("RenamePartitions", Right.OWNER),
           Map.entry("AlterTableRenamePartitionCommand", Right.OWNER),
           Map.entry("TruncatePartition", Right.MODIFY),
+          Map.entry("RecoverPartitions", Right.OWNER),
+          Map.entry("RepairTable", Right.OWNER),
+          Map.entry("RepairTableCommand", Right.OWNER),
           Map.entry("AnalyzeTable", Right.OWNER),
           Map.entry("AnalyzeTableCommand", Right.OWNER),
           Map.entry("AnalyzeColumn", Right.OWNER),
@@ -97,6 +103,9 @@ final class StatementRights {
   /** Demands a right on an object, or throws the error for the user. */
   interface Need {
     void check(LogicalPlan statement, Right right, List<String> name);
+
+    /** Demands the right on the location of a table that a statement creates. */
+    void at(LogicalPlan statement, CatalogTable table, Location location);
   }
 
   /** Returns the parts of a statement that it writes to and does not read. */
@@ -129,7 +138,7 @@ final class StatementRights {
       create(session, plan, create.table(), need);
       if (create.mode() == SaveMode.Overwrite || create.mode() == SaveMode.Append)
         throw Refusals.onlyAdmin(plan.origin(), "a table that is replaced", "it has an owner");
-      ApprovedPaths.add(session, create.table().identifier());
+      ApprovedPaths.add(session, create.table());
     } else if (plan instanceof CreateViewCommand create) view(session, create, need);
     else if (plan instanceof CreateSQLFunctionCommand create) function(session, create, need);
     else if (plan instanceof AlterTableRenameCommand rename) rename(session, rename, need);
@@ -170,9 +179,14 @@ final class StatementRights {
 
   private static void create(
       SparkSession session, LogicalPlan plan, CatalogTable table, Need need) {
-    if (!table.tableType().name().equals("MANAGED") || !table.storage().properties().isEmpty())
-      throw Refusals.onlyAdmin(
-          plan.origin(), "tables with a location or options", "see the rights");
+    var options = CollectionConverters.asJava(table.storage().properties());
+    if (!options.entrySet().stream()
+        .allMatch(each -> FileTableOptions.isForUsers(each.getKey(), each.getValue())))
+      throw Refusals.onlyAdmin(plan.origin(), "an option of the table", "see the rights");
+    var location = table.storage().locationUri();
+    if (table.tableType().name().equals("MANAGED") == location.isDefined())
+      throw Refusals.onlyAdmin(plan.origin(), "tables of this kind", "see the rights");
+    if (location.isDefined()) need.at(plan, table, TableLocations.of(session, location.get()));
     need.check(plan, Right.CREATE, RelationNames.of(session, table));
   }
 
