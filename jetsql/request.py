@@ -85,13 +85,14 @@ class Cancellation:
         return self._requested
 
     def cancel(self, reason: str = "", condition: str = "") -> None:
-        """Wake the statement where it waits; further calls have no effect.
+        """Wake the statement where it waits; further calls do not change the error.
 
         reason, condition: of the error, when the client did not request the cancellation.
         """
         with self._lock:
+            if not self._requested:
+                self._reason, self._condition = reason or self._reason, condition or self._condition
             self._requested = True
-            self._reason, self._condition = reason or self._reason, condition or self._condition
             callbacks = list(self._callbacks)
         with ExitStack() as stack:  # runs every callback, even if one raises
             for callback in callbacks:

@@ -374,7 +374,11 @@ def test_a_statement_ends_with_its_user(site: Site) -> None:
         site.engine.runtime.wait_entered("stop")
         site.run("ALTER USER ops DISABLE")
         running.join(30)
-    assert "JETSQL.STATEMENT_CANCELLED" in answers[0].text
+    error = json.loads(answers[0].text)["error"]
+    assert (error["condition"], error["message"]) == (
+        "JETSQL.LOGIN_ENDED",
+        "The user ops was disabled. The statement was ended.",
+    )
 
 
 def test_a_user_can_drop_the_own_token_from_the_console(site: Site) -> None:
