@@ -81,8 +81,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "53400",
         "A user without `ADMIN` runs more statements at a time, a longer one, or one with more rows than the engine "
         "allows.",
-        "Wait, write the rows into a table, or ask an admin to raise `user_statements_most`, `user_rows_most` or "
-        "`user_statement_seconds`.",
+        "Wait, write the rows into a table, or ask an admin to raise the limits with `ALTER USER ... SET`.",
     ),
     "UNKNOWN_OPTION": Condition(
         "42616",

@@ -9,6 +9,7 @@ from typing import Final
 from jetsql.completion.candidates import CandidateCollector, CandidateKind
 from jetsql.completion.known_names import JobName, Names
 from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job_settings import LIMIT_NAMES
 from jetsql.jobs.planning.options import OPTIONS, OptionSpec, folded, spec_of
 from jetsql.language import Slot
 from jetsql.language.tokens import Kind, Token, unquote
@@ -121,6 +122,13 @@ def _add_snapshots(
         collector.add_name(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}" if snapshot.job else "")
 
 
+def _add_limits(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+    written = {token.text.lower() for token in before}
+    for name, explanation in LIMIT_NAMES.items():
+        if name not in written:
+            collector.add_name(name, CandidateKind.OPTION, explanation)
+
+
 def _add_replaced_snapshots(
     before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
@@ -187,4 +195,5 @@ _SLOT_ACTIONS: Final[dict[Slot, _SlotAction]] = {
     Slot.NEW_SNAPSHOT: _add_replaced_snapshots,
     Slot.OPTION_KEY: _add_option_keys,
     Slot.OPTION_VALUE: _add_option_values,
+    Slot.LIMIT_NAME: _add_limits,
 }

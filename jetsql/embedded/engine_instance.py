@@ -29,7 +29,7 @@ from jetsql.engine.session import audit_records, extension, relation_views, stre
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.engine_sessions import open_engine_session, open_user_session
 from jetsql.engine.session.spark_hints import hints_for
-from jetsql.engine.spark.spark_endpoints import end_logins, limit_thrift
+from jetsql.engine.spark.spark_endpoints import end_logins
 from jetsql.engine.spark.startup import (
     Session,
     is_lost,
@@ -117,8 +117,8 @@ class EngineInstance:
         self._metrics_store = store.database.metrics_store(metrics)
         runtime = SparkRuntime(spark, runtime_settings)
         self._backups = OnlineBackups(_copied_home(settings, storage, store), runtime)
-        self.audit = AuditLog(AuditFile(settings.home), settings.audit)
-        self._manager = Manager(self._store, runtime, settings.jobs, metrics=metrics, audit=self.audit)
+        self.audit = audit = AuditLog(AuditFile(settings.home), settings.audit)
+        self._manager = Manager(store, runtime, settings.jobs, metrics=metrics, audit=audit, limits=settings.limits)
         self.queries = JobQueries(self._manager)
         self.accounts = self._manager.access
         self.limits = UserLimits(settings.limits, self.accounts)
@@ -237,8 +237,6 @@ class EngineInstance:
         Raises EngineError ENGINE_NOT_STARTED.
         """
         self._logins = Logins(token, self.accounts, self.issuer_users, self.audit)
-        limits = self._settings.limits
-        limit_thrift(self.spark, limits.user_statements_most, limits.user_rows_most, limits.user_statement_seconds)
         with open_endpoints(self.spark, self.home, settings) as addresses:
             try:
                 yield addresses

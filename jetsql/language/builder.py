@@ -276,6 +276,22 @@ def _expect_error(parts: _StatementTokens) -> st.ExpectError:
     return st.ExpectError(unquote(condition), token_place(condition), job=parts.job)
 
 
+def _alter_user(parts: _StatementTokens) -> rights.AlterUser:
+    user = _name(parts.one("USER_NAME"))
+    if not parts.has("SET") and not parts.has("RESET"):
+        return rights.AlterUser(user, disable=parts.has("DISABLE"))
+    names = parts.all("LIMIT_NAME")
+    values: list[int | None] = [_number(token, _TIMEOUT_DIGITS) for token in parts.all("WHOLE_NUMBER")]
+    seen: set[str] = set()
+    for token in names:
+        name = _name(token).text.lower()
+        if name in seen:
+            raise _syntax_error(f"The limit {name} is named twice.", token, "Name it once.")
+        seen.add(name)
+    limits = tuple(zip(map(_name, names), values or [None] * len(names), strict=True))
+    return rights.AlterUser(user, limits=limits, reset_all=parts.has("ALL"))
+
+
 def _create_token(parts: _StatementTokens) -> rights.CreateToken:
     days = _number(parts.one("WHOLE_NUMBER"), _TIMEOUT_DIGITS) if parts.has("EXPIRES") else None
     if days == 0:
@@ -386,7 +402,7 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
         _create_streaming_table(parts), formatted=parts.has("FORMATTED")
     ),
     "create_user": lambda parts: rights.CreateUser(_name(parts.one("NEW_USER")), if_not_exists=parts.has("IF")),
-    "alter_user": lambda parts: rights.AlterUser(_name(parts.one("USER_NAME")), disable=parts.has("DISABLE")),
+    "alter_user": _alter_user,
     "drop_user": lambda parts: rights.DropUser(_name(parts.one("USER_NAME")), if_exists=parts.has("IF")),
     "create_role": lambda parts: rights.CreateRole(_name(parts.one("NEW_ROLE")), if_not_exists=parts.has("IF")),
     "drop_role": lambda parts: rights.DropRole(_name(parts.one("ROLE_NAME")), if_exists=parts.has("IF")),

@@ -57,6 +57,7 @@ class Slot(Enum):
     NEW_ROLE = "a name for the role"
     ROLE_NAME = "a role's name"
     GRANTEE_NAME = "the name of a user or a role"
+    LIMIT_NAME = "a limit's name"
     TOKEN_ID = "a token's id in quotes"
     CATALOG_NAME = "a catalog's name"
     OBJECT_NAME = "the name of a secret or a connection"
@@ -78,7 +79,7 @@ MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL
 NAMES: Final = frozenset(
     {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME", "NEW_TEST"}
     | {"NEW_USER", "USER_NAME", "NEW_ROLE", "ROLE_NAME", "GRANTEE_NAME", "CATALOG_NAME", "OBJECT_NAME"}
-    | {"NEW_SECRET", "NEW_CONNECTION"}
+    | {"NEW_SECRET", "NEW_CONNECTION", "LIMIT_NAME"}
 )
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}

@@ -43,6 +43,7 @@ SLOT_WORDS: Final = {
     "NEW_ROLE": "name",
     "ROLE_NAME": "role",
     "GRANTEE_NAME": "grantee",
+    "LIMIT_NAME": "limit",
     "TOKEN_ID": "'id'",
     "CATALOG_NAME": "name",
     "OBJECT_NAME": "name",

@@ -13,10 +13,7 @@ import pytest
 from jetsql.client.engine_client import EngineClient
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.session.engine_sessions import open_user_session
-from jetsql.engine.spark.spark_endpoints import limit_thrift
 from jetsql.errors import ReportedError
-from jetsql.jobs.access.user_limits import UserLimits
-from jetsql.jobs.model.job_settings import LimitSettings
 from tests.conftest import until
 from tests.support.servers import thrift_server
 from tests.support.servers.http_server import run_server
@@ -24,7 +21,6 @@ from tests.support.servers.http_server import run_server
 pytestmark = pytest.mark.spark
 
 POOL = "spark.scheduler.pool"
-LIMITS = LimitSettings(user_statements_most=1, user_rows_most=100, user_statement_seconds=10.0)
 LONG = "SELECT count(*) FROM range(1000000000000000) WHERE id % 7 = 8"  # whose tasks Spark ends soon
 
 
@@ -40,8 +36,6 @@ class Users:
 @pytest.fixture(scope="module")
 def users(engine: EngineInstance) -> Iterator[Users]:
     with ExitStack() as stack:
-        before, engine.limits = engine.limits, UserLimits(LIMITS, engine.accounts)
-        stack.callback(lambda: setattr(engine, "limits", before))
         server = stack.enter_context(run_server(engine, idle_seconds=3600.0))
         for text in (
             "CREATE SCHEMA streamed",
@@ -55,8 +49,9 @@ def users(engine: EngineInstance) -> Iterator[Users]:
             list(engine.run(text).rows)
         tokens = {user: str(next(iter(engine.run(f"CREATE TOKEN FOR {user}").rows))[1]) for user in ("ann", "boss")}
         endpoint = stack.enter_context(thrift_server.thrift(engine, thrift_server.NEVER))
-        limit_thrift(engine.spark, 1, 100, 10.0)
-        stack.callback(lambda: limit_thrift(engine.spark, 0, 0, 0))
+        limits = "statements_most = 1, rows_most = 100, statement_seconds = 10"
+        list(engine.run(f"ALTER USER ann SET ({limits})").rows)
+        list(engine.run(f"ALTER USER boss SET ({limits})").rows)
         http = {user: stack.enter_context(closing(EngineClient(server.url, tokens[user]))) for user in tokens}
         thrift = {user: stack.enter_context(closing(endpoint.client(user, tokens[user]))) for user in tokens}
         yield Users(engine, http, thrift)

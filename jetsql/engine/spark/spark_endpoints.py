@@ -171,11 +171,3 @@ def cannot_open(endpoint: str, setting: str, host: str, port: int, reason: str) 
 def end_logins(spark: Session, ended: Mapping[str, str]) -> None:
     """End the sessions of Thrift and Spark Connect whose logins have ended. ended: their keys, with the reasons"""
     java(spark).endpoints.EndedLogins.end(json.dumps(dict(ended)))
-
-
-def limit_thrift(spark: Session, statements: int, rows: int, seconds: float) -> None:
-    """Limit what each user without ADMIN may run at the Thrift endpoint; 0 for no limit.
-
-    statements: that run at a time. rows: of a result. seconds: of a statement
-    """
-    java(spark).endpoints.ThriftLimits.set(statements, rows, float(seconds))

@@ -6,9 +6,9 @@ admin can always log in.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access.access_records import Grant, Ownership, Right, RoleMember, Securable, User, UserRole, UserToken
@@ -60,6 +60,16 @@ def set_disabled(state: AccessState, name: Name, disabled: bool, now: float) -> 
     is_needed = disabled or user.key != OWNER
     after = replace(state, users=(*others, replace(user, disabled=disabled)) if is_needed else others)
     return _with_admin(after, now, f"disable the user {user.name}", name.place)
+
+
+def set_limits(state: AccessState, name: Name, limits: Mapping[str, Any]) -> AccessState:
+    """Set limits of a user by their names; None for those of the settings. Raises StatementError OBJECT_NOT_FOUND."""
+    user = find_user(state, name)
+    if user.key == OWNER:
+        message = f"The user {OWNER} has all rights, so it has no limits."
+        raise StatementError("INVALID_GRANT", message, place=name.place, hint="Name another user.")
+    changed = replace(user, **limits)
+    return replace(state, users=tuple(changed if each.key == user.key else each for each in state.users))
 
 
 def find_user(state: AccessState, name: Name) -> User:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jetsql.jobs.access.access_records import Grant, Ownership, RoleMember, Securable, SecurableKind, User, UserToken
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.model.job_settings import LIMIT_NAMES
 
 
 def differences(before: AccessState, after: AccessState) -> Iterator[str]:
@@ -32,6 +33,14 @@ def _users(before: AccessState, after: AccessState) -> Iterator[str]:
             yield from _disabled(False, now)
         else:
             yield from _disabled(was.disabled, now)
+            yield from _limits(was, now)
+
+
+def _limits(was: User, now: User) -> Iterator[str]:
+    for name in LIMIT_NAMES:
+        before, after = getattr(was, name), getattr(now, name)
+        if before != after:
+            yield f"The limit {name} of the user {now.name} was {'reset' if after is None else f'set to {after}'}."
 
 
 def _disabled(was: bool, user: User) -> Iterator[str]:

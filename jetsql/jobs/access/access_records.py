@@ -66,6 +66,10 @@ class User:
     name: str
     created: float  # seconds since the epoch
     disabled: bool = False
+    # The limits of the user; None for those of the settings, and 0 for none, see `user_limits`.
+    statements_most: int | None = None
+    rows_most: int | None = None
+    statement_seconds: int | None = None
 
     @property
     def key(self) -> str:

@@ -8,13 +8,15 @@ from typing import Any
 from jetsql.jobs.access.access_records import Right, SecurableKind
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.rights_table import USER_SETTINGS
+from jetsql.jobs.access.user_limits import limits_of
+from jetsql.jobs.model.job_settings import LimitSettings
 from jetsql.request import OWNER
 
 
-def published_rights(state: AccessState) -> str | None:
-    """Return the effective rights of all users who are not disabled; None if the engine has no users.
+def published_rights(state: AccessState, limits: LimitSettings) -> str | None:
+    """Return the effective rights and limits of all users who are not disabled; None if the engine has no users.
 
-    Those on jobs are left out: the statements about jobs check them.
+    The rights on jobs are left out: the statements about jobs check them. limits: of users without own ones
     """
     if not state.has_users:
         return None
@@ -22,7 +24,12 @@ def published_rights(state: AccessState) -> str | None:
     return json.dumps(
         {
             "users": {
-                user.key: {"admin": state.is_admin(user.key), "rights": _rights(state, user.key)} for user in active
+                user.key: {
+                    "admin": state.is_admin(user.key),
+                    "rights": _rights(state, user.key),
+                    "limits": limits_of(state, user.key, limits)._asdict(),
+                }
+                for user in active
             },
             "views": [
                 {"name": list(each.object.name), "owner": each.owner}

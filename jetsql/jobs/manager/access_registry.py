@@ -24,6 +24,7 @@ from jetsql.jobs.access.token_accounts import TokenAccounts, refused
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog, note_object
 from jetsql.jobs.lifecycle.runtime import RightsGates
 from jetsql.jobs.model.job import Job, name_key
+from jetsql.jobs.model.job_settings import LimitSettings
 from jetsql.request import OWNER, Caller
 
 if TYPE_CHECKING:  # the store brings SQLAlchemy, which is slow to import
@@ -53,10 +54,12 @@ class AccessRegistry(TokenAccounts):
         clock: Callable[[], float],
         enforce: Callable[[AccessState, AccessState], str],
         audit: AuditLog = NO_AUDIT,
+        limits: LimitSettings = LimitSettings(),  # noqa: B008  # it is frozen
     ) -> None:
         """Create it without users.
 
         submit: runs an operation on the only thread that writes to the store. enforce: see `OwnerRights.enforce`.
+        limits: of users without own ones
         """
         super().__init__(clock)
         self._store = store
@@ -64,6 +67,7 @@ class AccessRegistry(TokenAccounts):
         self._submit = submit
         self._enforce = enforce
         self.audit = audit
+        self.limits = limits
         self._state = AccessState()
         self._changes = Lock()
         self._listeners: list[Callable[[], None]] = []
@@ -131,7 +135,7 @@ class AccessRegistry(TokenAccounts):
             self.audit.note("rights", detail=change)
 
     def _publish(self) -> None:
-        self._gates.publish_rights(published_rights(self._state))
+        self._gates.publish_rights(published_rights(self._state, self.limits))
 
     def note_object_change(self, change: str, kind: str, name: Sequence[str], new_name: Sequence[str] | None) -> None:
         """Note the new owner of an object, move its rights to its new name, or remove them with it.

@@ -61,7 +61,7 @@ from jetsql.jobs.manager.workers import Workers
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
-from jetsql.jobs.model.job_settings import JobSettings
+from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.request import ENGINE, Caller
@@ -85,6 +85,7 @@ class Manager:
         clock: Callable[[], float] = time.time,
         metrics: Metrics | None = None,
         audit: AuditLog = NO_AUDIT,
+        limits: LimitSettings = LimitSettings(),  # noqa: B008  # it is frozen
     ) -> None:
         """Create the manager; `start` starts the jobs.
 
@@ -116,7 +117,9 @@ class Manager:
         self.owner_rights = OwnerRights(
             runtime, self.registry, self.apply, self.workers.cause_of, self.settings.statement_wait_seconds
         )
-        self.access = AccessRegistry(store, runtime, self._writer.submit, clock, self.owner_rights.enforce, audit)
+        self.access = AccessRegistry(
+            store, runtime, self._writer.submit, clock, self.owner_rights.enforce, audit, limits
+        )
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None

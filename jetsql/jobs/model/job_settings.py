@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from jetsql.setting_fields import setting
 from jetsql.setting_values import parse_count, parse_days, parse_seconds
@@ -56,11 +57,25 @@ class LimitSettings:
     """Limits of each user without ADMIN; 0 for none."""
 
     user_statements_most: int = setting(
-        0, parse_count, "The limit of statements that a user without `ADMIN` runs at a time; 0 for none."
+        0,
+        parse_count,
+        "The limit of statements that a user without `ADMIN` runs at a time; 0 for none. `ALTER USER` sets others.",
     )
     user_rows_most: int = setting(
-        0, parse_count, "The limit of rows that a statement of a user without `ADMIN` returns; 0 for none."
+        0,
+        parse_count,
+        "The limit of rows that a statement of a user without `ADMIN` returns; 0 for none. `ALTER USER` sets others.",
     )
     user_statement_seconds: float = setting(
-        0.0, parse_seconds, "How long a statement of a user without `ADMIN` may run; 0 for any time."
+        0.0,
+        parse_seconds,
+        "How long a statement of a user without `ADMIN` may run; 0 for any time. `ALTER USER` sets others.",
     )
+
+
+LIMIT_NAMES: Final = {
+    "statements_most": "statements that run at a time; 0 for none",
+    "rows_most": "rows that a statement returns; 0 for none",
+    "statement_seconds": "how long a statement may run; 0 for any time",
+}
+"""The limits in ALTER USER, with their explanations. The settings have them with the prefix `user_`."""

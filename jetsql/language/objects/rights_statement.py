@@ -18,10 +18,12 @@ class CreateUser:
 
 @dataclass(frozen=True)
 class AlterUser:
-    """Disables a user, whose tokens are refused from then on, or enables the user again."""
+    """Disables a user, whose tokens are refused from then on, enables the user again, or sets limits of the user."""
 
     name: Name
-    disable: bool
+    disable: bool | None = None  # None for a change of limits
+    limits: tuple[tuple[Name, int | None], ...] = ()  # None to reset the limit to that of the settings
+    reset_all: bool = False
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from jetsql.jobs.access.access_records import (
 from jetsql.jobs.access.access_state import AccessState, containers_of_job, job_object
 from jetsql.jobs.access.effective_rights import published_rights
 from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS, USER_SETTINGS
+from jetsql.jobs.model.job_settings import LimitSettings
 from tests.support.models.lifecycle_cases import job
 
 CATALOG = Securable(SecurableKind.CATALOG, ("spark_catalog",))
@@ -69,7 +70,7 @@ def test_built_in_users_have_all_rights(user: str) -> None:
 def test_everyone_has_all_rights_without_users(user: str) -> None:
     empty = AccessState()
     assert empty.allowed(user, Right.ADMIN, ENGINE_ITSELF) and empty.sees_job(user, JOB)
-    assert published_rights(empty) is None
+    assert published_rights(empty, LimitSettings()) is None
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_disabled_user_has_nothing() -> None:
     )
     assert not held.allowed("off", Right.SELECT, TABLE) and not held.is_admin("off") and not held.sees("off", SCHEMA)
     assert not held.sees_job("off", replace(JOB, owner="off"))
-    assert "off" not in json.loads(published_rights(held) or "")["users"]
+    assert "off" not in json.loads(published_rights(held, LimitSettings(user_rows_most=5)) or "")["users"]
 
 
 @pytest.mark.parametrize(
@@ -194,19 +195,21 @@ def test_published_rights_are_those_of_each_user() -> None:
         grant(Right.OPERATE, JOB_OBJECT, "bob"),
         owners=(Ownership(TABLE, "bob"),),
     )
-    assert json.loads(published_rights(held) or "") == {
+    assert json.loads(published_rights(held, LimitSettings(user_rows_most=5)) or "") == {
         "users": {
             "ann": {
                 "admin": False,
                 "rights": [
                     {"right": "SELECT", "kind": "TABLE", "name": ["spark_catalog", "s", "t"]},
                 ],
+                "limits": {"statements_most": 0, "rows_most": 5, "statement_seconds": 0.0},
             },
             "bob": {
                 "admin": False,
                 "rights": [
                     {"right": "OWNER", "kind": "TABLE", "name": ["spark_catalog", "s", "t"]},
                 ],
+                "limits": {"statements_most": 0, "rows_most": 5, "statement_seconds": 0.0},
             },
         },
         "views": [{"name": ["spark_catalog", "s", "t"], "owner": "bob"}],

@@ -113,7 +113,8 @@ class Managed:
         self._lock = HomeLock(self.home, service) if has_lock else None
         self.store = Store(self.home / "jetsql.db")
         audit = AuditLog(AuditFile(self.home), AuditSettings())
-        self.manager = Manager(self.store, self.runtime, jobs or JobSettings(create_wait_seconds=20.0), audit=audit)
+        settings = jobs or JobSettings(create_wait_seconds=20.0)
+        self.manager = Manager(self.store, self.runtime, settings, audit=audit, limits=limits)
         self.queries = JobQueries(self.manager)
         self.accounts = self.manager.access
         self.issuer_users = open_issuer(identity, self.accounts, self.accounts.change, self.manager.clock)

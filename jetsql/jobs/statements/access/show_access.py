@@ -9,9 +9,11 @@ from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import ENGINE_ITSELF, Grant, Right, Securable, SecurableKind, UserToken
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.token_accounts import refused
+from jetsql.jobs.access.user_limits import Limits, limits_of
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import name_key
+from jetsql.jobs.model.job_settings import LIMIT_NAMES
 from jetsql.jobs.statements.access.objects import find_object, object_name
 from jetsql.jobs.statements.show import all_views
 from jetsql.language.objects.rights_statement import ShowGrants, ShowRoles, ShowTokens, ShowUsers
@@ -27,6 +29,10 @@ USER_COLUMNS: Final = (
     Column("tokens", "bigint", "the number of tokens that have not expired"),
     Column("last_used", "timestamp", "when one of the tokens was used last, to the minute"),
     Column("created", "timestamp", "when CREATE USER created it; NULL for the built-in user"),
+    Column("statements_most", "bigint", "the limit of statements at a time that applies; 0 for none"),
+    Column("rows_most", "bigint", "the limit of rows of a statement that applies; 0 for none"),
+    Column("statement_seconds", "double", "the limit of the time of a statement that applies; 0 for none"),
+    Column("own_limits", comment="those of them that ALTER USER has set; NULL if all are of the settings"),
 )
 ROLE_COLUMNS: Final = (
     Column("name", comment="its name"),
@@ -64,7 +70,7 @@ def _user_rows(manager: Manager) -> Iterator[tuple[Value, ...]]:
     if access.is_admin:
         built_in = state.user(OWNER)
         status = "DISABLED" if built_in is not None and built_in.disabled else "ENABLED"
-        yield (OWNER, status, None, True, None, None, None)
+        yield (OWNER, status, None, True, None, None, None, *Limits(), None)
     for user in sorted(state.users, key=lambda user: user.key):
         if user.key == OWNER or not (access.is_admin or user.key == access.user):
             continue
@@ -73,7 +79,10 @@ def _user_rows(manager: Manager) -> Iterator[tuple[Value, ...]]:
         roles = ", ".join(sorted(state.shown_name(each.role) for each in state.members if each.member == user.key))
         valid = sum(token.is_valid(now) for token in tokens)
         status = "DISABLED" if user.disabled else "ENABLED"
-        yield (user.name, status, roles or None, state.is_admin(user.key), valid, max(used, default=None), user.created)
+        last_used = max(used, default=None)
+        own = ", ".join(name for name in LIMIT_NAMES if getattr(user, name) is not None)
+        facts = (user.name, status, roles or None, state.is_admin(user.key), valid, last_used, user.created)
+        yield (*facts, *limits_of(state, user.key, access.limits), own or None)
 
 
 def show_roles(manager: Manager, statement: ShowRoles) -> Table:

@@ -9,10 +9,12 @@ from jetsql.errors import StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import UserToken
 from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.user_limits import limits_of
 from jetsql.jobs.access.user_tokens import make_token
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import name_key
+from jetsql.jobs.model.job_settings import LIMIT_NAMES
 from jetsql.jobs.statements.access.objects import describe_object
 from jetsql.jobs.statements.show import all_views
 from jetsql.language.objects.rights_statement import (
@@ -71,8 +73,10 @@ def create_user(manager: Manager, statement: CreateUser) -> Table:
 
 
 def alter_user(manager: Manager, statement: AlterUser) -> Table:
-    """Disable or enable a user. Raises StatementError OBJECT_NOT_FOUND, LAST_ADMIN."""
+    """Disable or enable a user, or set limits. Raises StatementError OBJECT_NOT_FOUND, LAST_ADMIN, UNKNOWN_OPTION."""
     name, disable = statement.name, statement.disable
+    if disable is None:
+        return _set_limits(manager, statement)
     user = access_changes.find_user(manager.access.state, name)
     if user.disabled is disable:
         return result(user.name, f"The user is {'disabled' if disable else 'enabled'} already.")
@@ -82,6 +86,24 @@ def alter_user(manager: Manager, statement: AlterUser) -> Table:
     if user.key == OWNER:
         return result(user.name, "Disabled. All endpoints refuse the token of the home from now on.")
     return result(user.name, join_sentences("Disabled. The tokens of the user are refused from now on.", change.note))
+
+
+def _set_limits(manager: Manager, statement: AlterUser) -> Table:
+    name = statement.name
+    changes: dict[str, int | None] = dict.fromkeys(LIMIT_NAMES) if statement.reset_all else {}
+    for limit, value in statement.limits:
+        key = limit.text.lower()
+        if key not in LIMIT_NAMES:
+            message, hint = f"There is no limit named {limit.text}.", f"The limits are {', '.join(LIMIT_NAMES)}."
+            raise StatementError("UNKNOWN_OPTION", message, place=limit.place, hint=hint)
+        changes[key] = value
+    state = manager.access.change(lambda state: access_changes.set_limits(state, name, changes)).state
+    user = access_changes.find_user(state, name)
+    if state.is_admin(user.key):
+        return result(user.name, "Changed. The user has ADMIN, so no limits apply to it.")
+    applied = limits_of(state, user.key, manager.access.limits)
+    shown = ", ".join(f"{key} = {value:g}" for key, value in applied._asdict().items())
+    return result(user.name, f"Changed. From the next statement on, the limits are {shown} (0 for none).")
 
 
 def drop_user(manager: Manager, statement: DropUser) -> Table:

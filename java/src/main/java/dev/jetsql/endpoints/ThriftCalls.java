@@ -128,7 +128,9 @@ final class ThriftCalls implements InvocationHandler {
       check(kind, client, rights);
       for (var argument : arguments) check(argument, client.user(), isRestricted);
       var response =
-          isRestricted ? limited(method, arguments, client.user()) : call(method, arguments);
+          isRestricted
+              ? limited(method, arguments, client.user(), rights)
+              : call(method, arguments);
       return kind == Kind.LISTS && isRestricted
           ? visible(method, response, rights, client.user())
           : response;
@@ -138,9 +140,10 @@ final class ThriftCalls implements InvocationHandler {
   }
 
   /** Calls the service within the limits of the user. */
-  private Object limited(Method method, Object[] arguments, String user) throws Throwable {
+  private Object limited(Method method, Object[] arguments, String user, Rights rights)
+      throws Throwable {
     if (arguments.length == 1 && arguments[0] instanceof TExecuteStatementReq statement) {
-      limits.begin(user, statement);
+      limits.begin(user, rights.limits(user), statement);
       Operation begun = null;
       try {
         var response = (TExecuteStatementResp) call(method, arguments);
@@ -153,7 +156,10 @@ final class ThriftCalls implements InvocationHandler {
     var response = call(method, arguments);
     if (response instanceof TFetchResultsResp fetched
         && arguments[0] instanceof TFetchResultsReq request)
-      limits.fetched(operation(request.getOperationHandle()), fetched.getResults());
+      limits.fetched(
+          operation(request.getOperationHandle()),
+          rights.limits(user).rows(),
+          fetched.getResults());
     return response;
   }
 

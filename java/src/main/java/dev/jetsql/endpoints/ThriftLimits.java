@@ -1,5 +1,6 @@
 package dev.jetsql.endpoints;
 
+import dev.jetsql.rights.Rights;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -13,36 +14,28 @@ import org.apache.hive.service.rpc.thrift.TRowSet;
 
 /**
  * The limits of each user without ADMIN at the Thrift endpoint: the statements that run at a time,
- * the time of each, and the rows that each returns. The engine (Python) limits its other endpoints.
+ * the time of each, and the rows that each returns. The engine (Python) limits its other endpoints,
+ * and publishes the limits of each user with the rights.
  */
-public final class ThriftLimits {
-  private static volatile Limits limits = new Limits(0, 0, 0);
-
+final class ThriftLimits {
   private final Map<String, List<Operation>> operations = new HashMap<>(); // by user
   private final Map<String, Integer> beginning =
       new HashMap<>(); // calls that have no operation yet
   private final Map<Operation, Long> rows = new WeakHashMap<>(); // that were fetched
 
-  /** The limits; 0 for none. */
-  private record Limits(int statements, long rows, long seconds) {}
-
-  /** Sets the limits; 0 for none. */
-  public static void set(int statements, long rows, double seconds) {
-    limits = new Limits(statements, rows, (long) Math.ceil(seconds));
-  }
-
   /** Notes that a user begins a statement, and limits its time. Throws the error of the limit. */
-  synchronized void begin(String user, TExecuteStatementReq statement) throws HiveSQLException {
+  synchronized void begin(String user, Rights.Limits limits, TExecuteStatementReq statement)
+      throws HiveSQLException {
     var own = operations.computeIfAbsent(user, added -> new ArrayList<>());
     own.removeIf(operation -> operation.getStatus().getState().isTerminal());
     int running = own.size() + beginning.getOrDefault(user, 0);
-    var most = limits.statements;
+    var most = limits.statements();
     if (most > 0 && running >= most)
       throw exceeded(
           "The user runs %d statements, and may run %d at a time.".formatted(running, most));
     long given = statement.getQueryTimeout();
-    if (limits.seconds > 0 && (given <= 0 || given > limits.seconds))
-      statement.setQueryTimeout(limits.seconds);
+    long seconds = (long) Math.ceil(limits.seconds());
+    if (seconds > 0 && (given <= 0 || given > seconds)) statement.setQueryTimeout(seconds);
     beginning.merge(user, 1, Integer::sum);
   }
 
@@ -57,8 +50,8 @@ public final class ThriftLimits {
   }
 
   /** Counts the rows that a client fetches. Throws the error of the limit. */
-  synchronized void fetched(Operation operation, TRowSet fetched) throws HiveSQLException {
-    var most = limits.rows;
+  synchronized void fetched(Operation operation, long most, TRowSet fetched)
+      throws HiveSQLException {
     if (most <= 0 || fetched == null) return;
     long count = rows.merge(operation, size(fetched), Long::sum);
     if (count > most)

@@ -30,6 +30,18 @@ public final class Rights {
   private final Set<String> settings = new LinkedHashSet<>(); // in lower case
   private final Set<Location> locations = new LinkedHashSet<>(); // of all users
 
+  /** The limits of the statements of a user; 0 for none. */
+  public record Limits(long statements, long rows, double seconds) {
+    static final Limits NONE = new Limits(0, 0, 0);
+
+    static Limits of(JsonNode published) {
+      return new Limits(
+          published.path("statements_most").asLong(),
+          published.path("rows_most").asLong(),
+          published.path("statement_seconds").asDouble());
+    }
+  }
+
   private Rights(JsonNode published) {
     published
         .path("users")
@@ -47,9 +59,10 @@ public final class Rights {
    * Replaces the rights. Statements that are being analyzed keep those that they have read.
    *
    * @param json null for a home without users; otherwise {"users": {name: {"admin": boolean,
-   *     "rights": [{"right", "kind", "name": [parts]}]}}, "views": [{"name": [parts], "owner"}],
-   *     "settings": [names that every user may set]}. A user who is not in it may do nothing. A
-   *     view that is not in it belongs to the built-in user.
+   *     "rights": [{"right", "kind", "name": [parts]}], "limits": {"statements_most", "rows_most",
+   *     "statement_seconds"}}}, "views": [{"name": [parts], "owner"}], "settings": [names that
+   *     every user may set]}. A user who is not in it may do nothing. A view that is not in it
+   *     belongs to the built-in user.
    */
   public static void publish(String json) {
     var rights = json == null ? null : new Rights(Json.read(json));
@@ -75,6 +88,12 @@ public final class Rights {
   /** Returns whether a user exists and is not disabled. */
   public boolean isUser(String user) {
     return Principals.isBuiltIn(user) || users.containsKey(user);
+  }
+
+  /** Returns the limits of a user. */
+  public Limits limits(String user) {
+    var own = users.get(user);
+    return own == null ? Limits.NONE : own.limits;
   }
 
   /** Returns whether a user may do everything. */
@@ -219,6 +238,7 @@ public final class Rights {
   /** The rights of one user. */
   private static final class UserRights {
     private final boolean isAdmin;
+    private final Limits limits;
     private final Map<Securable, Set<Right>> rights = new HashMap<>();
     private final Set<Location> locations = new LinkedHashSet<>();
 
@@ -237,6 +257,7 @@ public final class Rights {
             .add(right);
       }
       isAdmin = isAdminHere;
+      limits = Limits.of(user.path("limits"));
     }
 
     private static Kind kind(String name) {
