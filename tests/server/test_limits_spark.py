@@ -103,7 +103,7 @@ def test_stream_over_thrift(users: Users) -> None:
     assert not client.outcome("SELECT id FROM STREAM streamed.numbers LIMIT 100")[0]
     response = client.execute("SELECT id FROM STREAM streamed.numbers LIMIT 101")
     assert "LIMIT_EXCEEDED" in client.rows(response.getOperationHandle())
-    limit_thrift(users.engine.spark, 1, 100, 3.0)  # less than the time of a stream with a limit
+    list(users.engine.run("ALTER USER ann SET (statement_seconds = 3)").rows)  # less than a stream with a limit takes
     try:
         operation = client.execute("SELECT id FROM STREAM streamed.numbers LIMIT 1000", background=True)
         until(lambda: _streams(users.engine) == 1)
@@ -111,7 +111,7 @@ def test_stream_over_thrift(users: Users) -> None:
         assert failed and "LIMIT_EXCEEDED" in text
         until(lambda: client.state(operation.getOperationHandle()) == "TIMEDOUT_STATE")
     finally:
-        limit_thrift(users.engine.spark, 1, 100, 10.0)
+        list(users.engine.run("ALTER USER ann SET (statement_seconds = 10)").rows)
     until(lambda: _streams(users.engine) == 0)
     assert not client.outcome("SELECT 1")[0]
 
