@@ -56,7 +56,8 @@ _SPECS: Final = (
     RightSpec(
         Right.MODIFY,
         (SecurableKind.TABLE,),
-        "`INSERT OVERWRITE`, `UPDATE`, `DELETE`, `MERGE` and `TRUNCATE` it, also as the sink of a job",
+        "`INSERT OVERWRITE`, `UPDATE`, `DELETE`, `MERGE` and `TRUNCATE` it, also as the sink of a job; maintain it, as"
+        " a table of Delta or Iceberg",
     ),
     RightSpec(
         Right.CREATE,

@@ -41,6 +41,9 @@ _QUERIES: Final = (
     "SELECT * FROM {table} TABLESAMPLE (1 ROWS)",
     "SELECT * FROM {table} MATCH_RECOGNIZE (ORDER BY id MEASURES A.id AS a PATTERN (A) DEFINE A AS {value} = 1)",
     "TABLE {table}",
+    "SELECT {value} FROM {table} VERSION AS OF {value}",
+    "SELECT {value} FROM {table} TIMESTAMP AS OF {value}",
+    "SELECT {value}, count(*) FROM STREAM {table} GROUP BY 1 LIMIT 1",
 )
 _STATEMENTS: Final = (
     "{query}",
@@ -73,6 +76,23 @@ _STATEMENTS: Final = (
     "USE {table}",
     "SHOW TABLES",
     "CREATE JOB walked AS INSERT INTO s.inbox {query}",
+    "OPTIMIZE {table} WHERE {value} = {value}",
+    "OPTIMIZE {table} ZORDER BY (id)",
+    "VACUUM {table} DRY RUN",
+    "VACUUM {table} USING INVENTORY ({query}) DRY RUN",
+    "RESTORE TABLE {table} TO VERSION AS OF 1",
+    "RESTORE TABLE {table} TO TIMESTAMP AS OF {value}",
+    "DESCRIBE HISTORY {table}",
+    "DESCRIBE DETAIL {table}",
+    "SELECT * FROM {table}.files",
+    "SELECT * FROM table_changes('{table}', 0)",
+    "ALTER TABLE {table} CREATE BRANCH walked",
+    "ALTER TABLE {table} ADD PARTITION FIELD id",
+    "CALL lake.system.ancestors_of('{table}')",
+    "CALL lake.system.rewrite_data_files(table => '{table}', where => '{value_text} = 1')",
+    "CALL lake.system.rewrite_data_files(table => {value}, options => {value})",
+    "CALL lake.system.rollback_to_timestamp('{table}', {value})",
+    "CALL lake.system.create_changelog_view(table => '{table}', changelog_view => 'walked')",
 )
 _NAME: Final = re.compile(r"\{(\w+)\}")
 _KEPT: Final = ("file", "folder", "port", "warehouse")
@@ -111,7 +131,9 @@ class Walk:
             return self._random.choice(_TABLES)
         if name == "value":
             return self._value(depth)
-        query = self._fill(self._random.choice(_QUERIES[:-2] if depth else _QUERIES[:1]), depth - 1 if depth else 0)
+        if name == "value_text":
+            return self._value(depth).replace("'", "\\'")
+        query = self._fill(self._random.choice(_QUERIES if depth else _QUERIES[:1]), depth - 1 if depth else 0)
         return query.replace("'", "\\'") if name == "query_text" else query
 
     def _value(self, depth: int) -> str:

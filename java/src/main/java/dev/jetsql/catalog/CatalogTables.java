@@ -154,7 +154,7 @@ public final class CatalogTables {
   }
 
   /** Returns whether a catalog is one of Iceberg, all tables of which have its format. */
-  static boolean isOfIceberg(CatalogPlugin catalog) {
+  public static boolean isOfIceberg(CatalogPlugin catalog) {
     return catalog != null && catalog.getClass().getName().startsWith("org.apache.iceberg.");
   }
 

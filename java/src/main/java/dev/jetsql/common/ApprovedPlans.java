@@ -1,13 +1,22 @@
 package dev.jetsql.common;
 
+import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * The plans that JetSQL and Spark make by themselves of what the gates have checked: those that
- * write rows into a table of another system, and those of a query with other operators, which can
- * be programs. The gates cannot know them, so they leave them out while a thread makes one.
+ * The plans that JetSQL, Spark and the table formats make by themselves of what the gates have
+ * checked: those that read or write a table of another system, those of a query with other
+ * operators, which can be programs, and those with which Delta and Iceberg read their logs and
+ * change their tables. The gates cannot know them, so they leave them out while a thread makes one.
  */
 public final class ApprovedPlans {
+  /**
+   * The packages of the table formats. Their code calls Spark in many places, also in threads of
+   * its own. It analyzes no text of a user but those that the gates check with its statement.
+   */
+  private static final List<String> FORMATS =
+      List.of("org.apache.spark.sql.delta.", "io.delta.tables.", "org.apache.iceberg.spark.");
+
   private static final ThreadLocal<Boolean> running = new ThreadLocal<>();
 
   private ApprovedPlans() {}
@@ -34,6 +43,17 @@ public final class ApprovedPlans {
 
   /** Returns whether this thread makes a plan of one that was checked. */
   public static boolean isRunning() {
-    return running.get() != null;
+    return running.get() != null || isOfFormat();
+  }
+
+  /** Returns whether the code of a table format makes the plan: it is among this thread's calls. */
+  private static boolean isOfFormat() {
+    return StackWalker.getInstance()
+        .walk(
+            calls -> calls.map(StackWalker.StackFrame::getClassName).anyMatch(ApprovedPlans::isOf));
+  }
+
+  private static boolean isOf(String className) {
+    return FORMATS.stream().anyMatch(className::startsWith);
   }
 }

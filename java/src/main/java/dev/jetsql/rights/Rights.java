@@ -203,7 +203,18 @@ public final class Rights {
   private boolean allows(String user, Set<Right> wanted, Kind kind, List<String> name) {
     if (isAdmin(user)) return true;
     var own = users.get(user);
-    return own != null && own.hasAny(wanted, kind, lower(name));
+    return own != null && !isPath(name) && own.hasAny(wanted, kind, lower(name));
+  }
+
+  /**
+   * Returns whether a name is, or contains, a path: formats read files by such names. In a
+   * catalogue of folders, `../b/t` in a schema is the table of another one.
+   */
+  private static boolean isPath(List<String> name) {
+    return name.stream()
+        .anyMatch(
+            part ->
+                part.contains("/") || part.contains("\\") || part.equals(".") || part.equals(".."));
   }
 
   /** Returns whether a name is that of a relation of the engine, which the user may read. */

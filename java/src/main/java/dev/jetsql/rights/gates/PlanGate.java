@@ -21,9 +21,11 @@ import org.apache.spark.sql.catalyst.plans.logical.DeserializeToObject;
 import org.apache.spark.sql.catalyst.plans.logical.DropTable;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.RowLevelWrite;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.DescribeFunctionCommand;
 import org.apache.spark.sql.execution.command.DescribeQueryCommand;
@@ -80,9 +82,11 @@ public final class PlanGate extends Rule<LogicalPlan> {
   /** Returns the user of a session, or null if the rights of a statement need no check here. */
   private static String restrictedUser(SparkSession session, Rights rights) {
     var user = Principals.of(session);
-    if (user == null) throw Refusals.noUser();
     var isBody = AnalysisContext.get().nestedViewDepth() > 0; // checked with the view around it
-    return rights.isAdmin(user) || isBody || ApprovedPlans.isRunning() ? null : user;
+    if (user != null && (rights.isAdmin(user) || isBody)) return null;
+    if (ApprovedPlans.isRunning()) return null;
+    if (user == null) throw Refusals.noUser();
+    return user;
   }
 
   static void checkClass(LogicalPlan plan) {
@@ -137,6 +141,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
     private final String user;
     private final boolean withNames;
     private int bodies; // of functions, around the node that is visited
+    private int changes; // of rows, around the node that is visited
     private Hidden hidden; // null for a plan that the user may see
 
     Check(Rights rights, String user, boolean withNames) {
@@ -149,6 +154,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
     @Override
     boolean enter(LogicalPlan plan) {
       if (FunctionBodies.isOf(plan)) bodies++;
+      if (plan instanceof RowLevelWrite) changes++;
       checkClass(plan);
       if (plan instanceof DescribeFunctionCommand describe && describe.info().getDb() != null)
         throw Refusals.onlyAdmin(plan.origin(), "DESCRIBE of this function", "it shows its body");
@@ -169,6 +175,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
     @Override
     void leave(LogicalPlan plan) {
       if (FunctionBodies.isOf(plan)) bodies--;
+      if (plan instanceof RowLevelWrite) changes--;
     }
 
     @Override
@@ -179,10 +186,22 @@ public final class PlanGate extends Rule<LogicalPlan> {
         throw bodies > 0
             ? Refusals.hiddenInBody(expression.origin())
             : Refusals.missing(expression.origin(), user, Right.USAGE, function);
-      if (expression instanceof Attribute column && column.name().equalsIgnoreCase("_metadata"))
+      if (expression instanceof Attribute column && showsFiles(column))
         throw Refusals.onlyAdmin(
-            expression.origin(), "the column _metadata", "it shows the names of files");
+            expression.origin(), "the column " + column.name(), "it shows the names of files");
       return true;
+    }
+
+    /**
+     * Returns whether a column is Spark's with the files of a table, or Iceberg's. Spark itself
+     * reads Iceberg's for the changes of rows, in which the first gate refuses it.
+     */
+    private boolean showsFiles(Attribute column) {
+      if (column.name().equalsIgnoreCase("_metadata")) return true;
+      return withNames
+          && changes == 0
+          && column.name().equalsIgnoreCase("_file")
+          && column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
     }
 
     /** Refuses the plans of programs. Spark itself reads the rows of a command in this way. */
@@ -197,7 +216,8 @@ public final class PlanGate extends Rule<LogicalPlan> {
       var name = RelationNames.read(session, plan);
       if (name == null)
         throw Refusals.onlyAdmin(plan.origin(), "a source that is no table", "it has no rights");
-      need(plan, Right.SELECT, name);
+      if (!FormatStatements.isMetadata(plan)) need(plan, Right.SELECT, name);
+      else need(plan, FormatStatements.rightOfMetadata(name), name.subList(0, name.size() - 1));
     }
 
     @Override

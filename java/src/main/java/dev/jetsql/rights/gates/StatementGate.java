@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.CurrentUserContext$;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.ExpressionWithUnresolvedIdentifier;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunctionName;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedGenerator;
@@ -37,6 +38,8 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.parser.ParseException;
+import org.apache.spark.sql.catalyst.plans.logical.Call;
+import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.CreateUserDefinedFunction;
@@ -92,11 +95,12 @@ public final class StatementGate extends Rule<LogicalPlan> {
       return plan;
     }
     var user = Principals.of(session);
-    if (user == null) throw Refusals.noUser();
-    setCurrentUser(shownUser(user));
+    if (user != null) setCurrentUser(shownUser(user));
     // The body of a view has the rights of its owner, which the second gate knows.
     var isBody = AnalysisContext.get().nestedViewDepth() > 0;
-    if (rights.isAdmin(user) || isBody || ApprovedPlans.isRunning()) return plan;
+    if (user != null && (rights.isAdmin(user) || isBody)) return plan;
+    if (ApprovedPlans.isRunning()) return plan;
+    if (user == null) throw Refusals.noUser();
     if (isMissingAndOptional(plan, rights, user)) return new NoopCommand("DROP", name(plan));
     new Check(rights, user).visit(plan);
     return plan;
@@ -156,6 +160,7 @@ public final class StatementGate extends Rule<LogicalPlan> {
   private final class Check extends PlanParts {
     private final Rights rights;
     private final String user;
+    private int changes; // of rows, around the node that is visited
 
     Check(Rights rights, String user) {
       this.rights = rights;
@@ -165,12 +170,19 @@ public final class StatementGate extends Rule<LogicalPlan> {
     @Override
     boolean enter(LogicalPlan plan) {
       PlanGate.checkClass(plan);
+      if (FormatStatements.changesFirst(plan)) changes++;
       if (plan instanceof InsertIntoStatement insert)
         target(insert.table(), insert.overwrite() ? Right.MODIFY : Right.INSERT);
       else if (plan instanceof MergeIntoTable merge) target(merge.targetTable(), Right.MODIFY);
       else if (plan instanceof UpdateTable update) target(update.table(), Right.MODIFY);
       else if (plan instanceof DeleteFromTable delete) target(delete.table(), Right.MODIFY);
-      else if (plan instanceof UnresolvedRelation relation) {
+      else if (FormatStatements.isRestore(plan))
+        target(FormatStatements.restored(plan), Right.MODIFY);
+      else if (FormatStatements.isOptimize(plan)) predicates(FormatStatements.predicates(plan));
+      else if (plan instanceof Call call) {
+        predicates(Procedures.check(session, rights, user, call));
+        return true;
+      } else if (plan instanceof UnresolvedRelation relation) {
         options(relation);
         table(relation, relation.multipartIdentifier());
       } else if (plan instanceof UnresolvedTable named) {
@@ -203,25 +215,55 @@ public final class StatementGate extends Rule<LogicalPlan> {
     }
 
     @Override
+    void leave(LogicalPlan plan) {
+      if (FormatStatements.changesFirst(plan)) changes--;
+    }
+
+    @Override
     boolean enter(Expression expression) {
       PlanGate.checkClass(expression);
+      if (expression instanceof UnresolvedAttribute column
+          && changes > 0
+          && column.nameParts().last().equalsIgnoreCase("_file"))
+        throw Refusals.onlyAdmin(
+            column.origin(), "the column _file", "it shows the names of files");
       if (expression instanceof UnresolvedFunction call)
         function(call.origin(), Plans.list(call.nameParts()));
       else if (expression instanceof UnresolvedGenerator call)
         function(call.origin(), Plans.list(call.name().nameParts()));
       else if (expression instanceof ExpressionWithUnresolvedIdentifier named) identifier(named);
       else if (expression instanceof UnresolvedTableSpec spec) spec(spec);
+      else if (expression instanceof ColumnDefinition column
+          && column.generationExpression().isDefined())
+        throw Refusals.onlyAdmin(
+            column.origin(), "GENERATED ALWAYS AS", "each writer would evaluate the expression");
       return true;
     }
 
     private void table(LogicalPlan node, Seq<String> name) {
       if (FunctionBodies.names(node) || isTempView(name)) return; // the second gate knows them
       var parts = qualified(name);
-      if (!rights.sees(user, parts) || isInMissingSchema(parts))
-        throw Refusals.notFound(session, node);
+      if (!sees(parts) || isInMissingSchema(parts)) throw Refusals.notFound(session, node);
       if (JobContext.isAnalyzing() && rights.isRelation(user, parts))
         throw Refusals.onlyAdmin(
             node.origin(), "the relations of the schema jetsql in a job", "they show all jobs");
+    }
+
+    /** Returns whether the user sees a table, or the table of Iceberg whose metadata a name is. */
+    private boolean sees(List<String> parts) {
+      if (rights.sees(user, parts)) return true;
+      var table = parts.subList(0, parts.size() - 1);
+      return FormatStatements.isMetadata(session, parts) && rights.sees(user, table);
+    }
+
+    /** Checks conditions that a table format reads from a text, without a gate. */
+    private void predicates(List<String> conditions) {
+      try {
+        for (var condition : conditions)
+          visit(session.sessionState().sqlParser().parseExpression(condition));
+      } catch (ParseException e) {
+        throw Exceptions.raise(e);
+      }
     }
 
     /** Checks the right to write to a table. Resolving can already add columns to it. */

@@ -15,10 +15,12 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.LocalTempView$;
 import org.apache.spark.sql.catalyst.analysis.PersistedView$;
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.execution.command.AlterTableRenameCommand;
 import org.apache.spark.sql.execution.command.AlterTableSetPropertiesCommand;
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
@@ -43,6 +45,34 @@ final class StatementRights {
           Map.entry("DeleteFromTable", Right.MODIFY),
           Map.entry("UpdateTable", Right.MODIFY),
           Map.entry("MergeIntoTable", Right.MODIFY),
+          Map.entry("ReplaceData", Right.MODIFY),
+          Map.entry("WriteDelta", Right.MODIFY),
+          Map.entry("DeltaDelete", Right.MODIFY),
+          Map.entry("DeleteCommand", Right.MODIFY),
+          Map.entry("DeltaUpdateTable", Right.MODIFY),
+          Map.entry("UpdateCommand", Right.MODIFY),
+          Map.entry("DeltaMergeInto", Right.MODIFY),
+          Map.entry("MergeIntoCommand", Right.MODIFY),
+          Map.entry("DeltaDynamicPartitionOverwriteCommand", Right.MODIFY),
+          Map.entry("OptimizeTableCommand", Right.MODIFY),
+          Map.entry("VacuumTableCommand", Right.MODIFY),
+          Map.entry("RestoreTableCommand", Right.MODIFY),
+          Map.entry("TruncateDeltaTableCommand", Right.MODIFY),
+          Map.entry("ShowDeltaPartitionsCommand", Right.SELECT),
+          Map.entry("ShowDeltaTableColumnsCommand", Right.SELECT),
+          Map.entry("DescribeDeltaHistory", Right.SELECT),
+          Map.entry("DescribeDeltaHistoryCommand", Right.SELECT),
+          Map.entry("DescribeDeltaDetailCommand", Right.OWNER),
+          Map.entry("AddPartitionField", Right.OWNER),
+          Map.entry("CreateOrReplaceBranch", Right.OWNER),
+          Map.entry("CreateOrReplaceTag", Right.OWNER),
+          Map.entry("DropBranch", Right.OWNER),
+          Map.entry("DropIdentifierFields", Right.OWNER),
+          Map.entry("DropPartitionField", Right.OWNER),
+          Map.entry("DropTag", Right.OWNER),
+          Map.entry("ReplacePartitionField", Right.OWNER),
+          Map.entry("SetIdentifierFields", Right.OWNER),
+          Map.entry("SetWriteDistributionAndOrdering", Right.OWNER),
           Map.entry("TruncateTable", Right.MODIFY),
           Map.entry("TruncateTableCommand", Right.MODIFY),
           Map.entry("CreateTable", Right.CREATE),
@@ -147,10 +177,19 @@ final class StatementRights {
       var right = RIGHTS.get(plan.getClass().getSimpleName());
       if (right == null) return;
       var names = names(session, plan);
+      if (names.isEmpty() && (FormatStatements.isOf(plan) || FormatStatements.changesFirst(plan)))
+        throw Refusals.onlyAdmin(plan.origin(), "a table without a name", "it has no rights");
       needAll(plan, right, names, need);
       if (SHOW_TEXT.contains(plan.getClass().getSimpleName()))
-        for (var name : names) if (isView(session, name)) need.check(plan, Right.OWNER, name);
+        for (var name : names)
+          if (isView(session, name) || isOfFormat(plan)) need.check(plan, Right.OWNER, name);
     }
+  }
+
+  /** Returns whether a statement shows a table of a format: its properties have its location. */
+  static boolean isOfFormat(LogicalPlan show) {
+    return show.children().head() instanceof ResolvedTable table
+        && !(table.table() instanceof V1Table);
   }
 
   private static boolean isView(SparkSession session, List<String> name) {
@@ -235,6 +274,10 @@ final class StatementRights {
     }
     if (plan instanceof V2WriteCommand write)
       names.add(RelationNames.read(session, (LogicalPlan) write.table()));
+    if (FormatStatements.changesFirst(plan))
+      for (var leaf : Plans.list(plan.children().head().collectLeaves()))
+        if (RelationNames.isRead(leaf)) names.add(RelationNames.read(session, leaf));
+    if (FormatStatements.isOf(plan)) names.addAll(FormatStatements.names(session, plan));
     var fields = CollectionConverters.asJava(((Product) plan).productIterator());
     while (fields.hasNext()) {
       var field = fields.next();

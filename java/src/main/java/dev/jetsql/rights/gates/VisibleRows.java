@@ -7,8 +7,10 @@ import dev.jetsql.functions.ListPythonFunctions;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
+import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
@@ -16,6 +18,7 @@ import org.apache.spark.sql.catalyst.analysis.ResolvedNamespace;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.DescribeNamespace;
+import org.apache.spark.sql.catalyst.plans.logical.DescribeRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTables;
 import org.apache.spark.sql.catalyst.plans.logical.ShowTablesExtended;
@@ -57,6 +60,13 @@ public final class VisibleRows extends LeafCommand {
       return owns(rights, user, RelationNames.of(session, describe.table()))
           ? plan
           : new VisibleDescription(describe, false);
+    if (plan instanceof DescribeRelation describe
+        && describe.isExtended()
+        && StatementRights.isOfFormat(describe))
+      return owns(rights, user, RelationNames.named(describe.children().head()))
+          ? plan
+          : CaseClasses.copy(describe, Map.of("isExtended", false));
+    if (VisibleHistory.isHistory(plan)) return VisibleHistory.of(session, rights, user, plan);
     if (plan instanceof DescribeRelationJsonCommand describe)
       return owns(rights, user, RelationNames.named(describe.child()))
           ? plan
@@ -84,7 +94,7 @@ public final class VisibleRows extends LeafCommand {
         : plan;
   }
 
-  private static boolean owns(Rights rights, String user, List<String> name) {
+  static boolean owns(Rights rights, String user, List<String> name) {
     return name != null && rights.allows(user, Right.OWNER, name);
   }
 
