@@ -73,7 +73,7 @@ def test_lost_right_ends_a_running_select(engine: EngineInstance, ann: Restricte
         assert list(next(batches).rows)
         ann.run_as_owner(text)
         try:
-            with pytest.raises(ReportedError, match=r"cannot be found|was closed"):
+            with pytest.raises(ReportedError, match=r"cannot be found|was disabled"):
                 for batch in batches:
                     list(batch.rows)
         finally:
