@@ -52,7 +52,7 @@ CONNECTION_COLUMNS: Final = (
     Column("comment", comment="its COMMENT"),
 )
 _NOT_RUNNING: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT, Status.NOT_RUNNING)
-_ADDRESSES: Final = ("kafka.bootstrap.servers", "url", "endpoint", "bucket")
+_ADDRESSES: Final = ("kafka.bootstrap.servers", "url", "bucket")
 _Record = TypeVar("_Record", SecretRecord, ConnectionRecord)
 
 

@@ -5,10 +5,12 @@ import dev.jetsql.common.Json;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.connections.ConnectionOptions;
 import dev.jetsql.connections.Connections;
+import dev.jetsql.connections.S3Buckets;
 import dev.jetsql.connections.TableLocations;
 import dev.jetsql.kafka.KafkaOptions;
 import dev.jetsql.options.JdbcOptions;
 import dev.jetsql.options.TableOptions;
+import dev.jetsql.rights.Location;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -37,7 +39,6 @@ public final class ConnectionChecks {
         .forEach(option -> given.put(option.getKey(), option.getValue().asText()));
     var name = "";
     try {
-      ConnectionOptions.checkType(type);
       var published = Connections.State.of(state);
       for (var option : given.entrySet()) {
         name = option.getKey();
@@ -51,6 +52,7 @@ public final class ConnectionChecks {
             "INVALID_OPTION_VALUE",
             "A connection of TYPE " + type + " needs the option '" + address + "'.",
             name);
+      if (type.equals("s3")) S3Buckets.check(given, published);
     } catch (Exception e) { // Scala's errors are checked
       if (!(e instanceof JetSqlException error)) throw e;
       return json(error.getCondition().replace("JETSQL.", ""), text(error), name);
@@ -81,6 +83,7 @@ public final class ConnectionChecks {
   private static void checkOfSystem(String type, String name, Map<String, String> options) {
     switch (type) {
       case "jdbc" -> JdbcOptions.checkOfConnection(name, options);
+      case "s3" -> {} // ConnectionOptions has checked it
       case "kafka" -> KafkaOptions.checkOfConnection(name, options.get(name));
       default -> KafkaOptions.checkOfConnection(REGISTRY + name, options.get(name));
     }
@@ -102,18 +105,27 @@ public final class ConnectionChecks {
   /**
    * Returns the qualified names of the tables with an option, as a JSON array.
    *
-   * @param option `connection` also means that of a schema registry; empty for any option
+   * @param option `connection` also means that of a schema registry, and of the bucket that a table
+   *     is in; empty for any option
    * @param value is compared without case
    */
   public static String tables(SparkSession session, String option, String value) {
     var catalog = session.sharedState().externalCatalog();
     var found = new TreeSet<String>();
+    var bucket = option.equals(Connections.OPTION) ? Connections.location(value) : null;
     for (var schema : CollectionConverters.asJava(catalog.listDatabases()))
       for (var table :
           CollectionConverters.asJava(catalog.getTablesByName(schema, catalog.listTables(schema))))
-        if (has(table, option, value))
+        if (has(table, option, value) || isIn(session, table, bucket))
           found.add(String.join(".", Tables.CATALOG, schema, table.identifier().table()));
     return Json.write(found);
+  }
+
+  private static boolean isIn(SparkSession session, CatalogTable table, Location bucket) {
+    var place = table.storage().locationUri();
+    return bucket != null
+        && place.isDefined()
+        && bucket.covers(TableLocations.of(session, place.get()));
   }
 
   private static boolean has(CatalogTable table, String option, String value) {

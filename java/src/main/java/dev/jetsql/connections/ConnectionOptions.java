@@ -108,7 +108,6 @@ public final class ConnectionOptions {
           "endingoffsetsbytimestamp");
 
   private static final List<String> OF_REGISTRY_TABLE = List.of("connection", "subject", "version");
-  private static final List<String> TYPES = List.of("kafka", "jdbc", "registry");
 
   private static final Pattern USER_INFO = Pattern.compile("://[^/]*@");
   private static final Pattern PARAMETER = Pattern.compile("[?&;]([\\w.-]+)=");
@@ -174,18 +173,11 @@ public final class ConnectionOptions {
 
   /** Returns the option without which a connection of a type has no address. */
   public static String address(String type) {
-    return type.equals("kafka") ? "kafka.bootstrap.servers" : "url";
-  }
-
-  /** Throws the error of a type of connections that is not possible yet. */
-  public static void checkType(String type) {
-    if (TYPES.contains(type)) return;
-    throw Connections.refusal(
-        "NOT_SUPPORTED",
-        "0A000",
-        "Connections of TYPE "
-            + type
-            + " are not possible yet. Use the settings of the engine for object stores.");
+    return switch (type) {
+      case "kafka" -> "kafka.bootstrap.servers";
+      case "s3" -> "bucket";
+      default -> "url";
+    };
   }
 
   /**
@@ -213,7 +205,8 @@ public final class ConnectionOptions {
               + " and not '"
               + name
               + "'.");
-    if (Secrets.isName(name) && !Secrets.isReference(value))
+    var isLogin = type.equals("s3") && S3Buckets.maySecret(Connections.lower(name));
+    if ((isLogin || Secrets.isName(name)) && !Secrets.isReference(value))
       throw Connections.refusal(
           "INVALID_OPTION_VALUE",
           "22023",
@@ -227,6 +220,7 @@ public final class ConnectionOptions {
           "22023",
           "The URL of a connection cannot contain a login. Write options, such as 'user' and"
               + " 'password'.");
+    if (type.equals("s3")) S3Buckets.check(name, value);
     if (Secrets.isReference(value) && !maySecret(type, name))
       throw Connections.refusal(
           "INVALID_OPTION_VALUE", "22023", "The option '" + name + "' cannot name a secret.");
@@ -256,6 +250,7 @@ public final class ConnectionOptions {
       case "kafka" -> !key.equals("kafka.bootstrap.servers");
       case "jdbc" ->
           !Connections.contains(OF_JDBC, key) || key.equals("user") || key.equals("password");
+      case "s3" -> S3Buckets.maySecret(key);
       default -> !key.equals("url") && !key.equals("ssl.truststore.location");
     };
   }

@@ -8,6 +8,8 @@ import dev.jetsql.common.SecretAudit;
 import dev.jetsql.common.Secrets;
 import dev.jetsql.common.SimilarNames;
 import dev.jetsql.rights.EnginePlaces;
+import dev.jetsql.rights.Location;
+import dev.jetsql.rights.Rights;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -72,6 +74,23 @@ public final class Connections {
     NamedSecrets.publish(published.secrets());
     EnginePlaces.publishSecrets(NamedSecrets.files(published.secrets()));
     current = published;
+    S3Buckets.publish(published);
+  }
+
+  /** Returns whether a connection of a bucket, on which a user has USAGE, has a location. */
+  static boolean has(Rights rights, String user, Location location) {
+    for (var connection : current.connections().values()) {
+      var own = S3Buckets.location(connection);
+      if (own != null && own.covers(location) && rights.allowsConnection(user, connection.name()))
+        return true;
+    }
+    return false;
+  }
+
+  /** Returns the location of a connection of a bucket; null for another connection, or for none. */
+  public static Location location(String name) {
+    var connection = current.connections().get(lower(name));
+    return connection == null ? null : S3Buckets.location(connection);
   }
 
   /** Returns whether the options of a table name a connection. */

@@ -120,6 +120,7 @@ public final class Hosts {
     if (get(options, "url") != null && Connections.lower(get(options, "url")).startsWith("jdbc:"))
       return ofJdbc(secret, options);
     if (get(options, "url") != null) return List.of(webAddress(secret, get(options, "url")));
+    if (get(options, "bucket") != null) return ofBucket(secret, options);
     return List.of();
   }
 
@@ -154,6 +155,13 @@ public final class Hosts {
       throw unreadable(secret, "url");
     }
     throw unreadable(secret, "url");
+  }
+
+  /** Returns the bucket, and the store that gets the requests. */
+  private static List<Address> ofBucket(String secret, Map<String, String> options) {
+    var bucket = new Address("s3a", Connections.lower(get(options, "bucket")), null);
+    var endpoint = get(options, "endpoint");
+    return endpoint == null ? List.of(bucket) : List.of(bucket, webAddress(secret, endpoint));
   }
 
   private static List<Address> ofJdbc(String secret, Map<String, String> options) {

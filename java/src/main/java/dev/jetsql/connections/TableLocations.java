@@ -15,8 +15,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 
 /**
- * The right on the location of a table: its owner has USAGE on it. Who reads or writes the table
- * needs a right on the table only.
+ * The right on the location of a table: its owner has USAGE on it, or on the connection of its
+ * bucket. Who reads or writes the table needs a right on the table only.
  */
 public final class TableLocations {
   /**
@@ -42,7 +42,7 @@ public final class TableLocations {
   public static String refusal(
       SparkSession session, Rights rights, String user, Location location) {
     if (rights.isAdmin(user)) return null;
-    if (!rights.allowsLocation(user, location))
+    if (!rights.allowsLocation(user, location) && !Connections.has(rights, user, location))
       return "User '%s' has no right USAGE on the location %s. An ADMIN can GRANT it."
           .formatted(user, location);
     if (EnginePlaces.touches(location))

@@ -56,6 +56,11 @@ public final class EnginePlaces {
     return all().anyMatch(place -> place.covers(location) || location.covers(place));
   }
 
+  /** Returns whether the engine has files in a bucket. */
+  public static boolean hasBucket(String bucket) {
+    return ofSettings.stream().anyMatch(place -> place.authority().equals(bucket));
+  }
+
   /** Returns whether a local path is one of the engine's, or below one. */
   static boolean has(Path path) {
     var location = new Location("file", "", names(path));
