@@ -255,6 +255,7 @@ def test_file_of_a_secret_stays_out_of_reach(places: Places) -> None:
 @pytest.mark.parametrize(
     "clauses",
     [
+        "LOCATION '{in}/rows'",
         "USING text LOCATION '{in}/rows'",
         "USING binaryFile LOCATION '{in}/rows'",
         "USING avro LOCATION '{in}/rows'",

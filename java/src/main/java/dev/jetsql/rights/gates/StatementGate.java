@@ -473,7 +473,12 @@ public final class StatementGate extends Rule<LogicalPlan> {
             origin, "tables USING " + provider.get(), "it is no format of files");
       if (spec.external())
         throw Refusals.onlyAdmin(origin, "EXTERNAL tables of Hive", "they load classes");
-      if (spec.location().isDefined()) location(origin, spec.location().get());
+      if (spec.location().isDefined()) {
+        // The default of a session can be Delta, whose log names files anywhere.
+        if (provider.isEmpty())
+          throw Refusals.onlyAdmin(origin, "LOCATION without USING", "the format is not known");
+        location(origin, spec.location().get());
+      }
       if (spec.serde().isDefined())
         throw Refusals.onlyAdmin(origin, "Hive's formats", "they load classes");
       if (!isConnected) fileOptions(spec);
