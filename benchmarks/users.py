@@ -1,4 +1,4 @@
-"""Measure what several users of an engine cost: the gates of rights, the audit log, and a heavy query beside others.
+"""Measure what several users of an engine cost: the gates of rights, the audit log, and a heavy query of one of them.
 
 gates: the queries are joins of Nexmark over tables, through views of the user. They are analyzed in turn in a home
 without users, and as a user who may read the tables. The gates see each view with its body.

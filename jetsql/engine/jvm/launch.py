@@ -195,7 +195,7 @@ def java_options(start: SparkStart) -> str:
         "-XX:+ExitOnOutOfMemoryError",
         # Spark generates code for each query, and a JVM without room for it exits. Unused space takes no memory.
         "-XX:ReservedCodeCacheSize=512m",
-        # A start loads classes for 100 MB. Java collects the whole heap each time their space grows beyond this threshold.
+        # Java collects its whole heap each time that the space of classes grows to this. A start loads 100 MB of them.
         "-XX:MetaspaceSize=192m",
     )
     crash = f'"-XX:ErrorFile={start.home / CRASH_REPORT}"'
