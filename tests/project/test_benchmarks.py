@@ -34,7 +34,7 @@ from tests.support.paths import ROOT
         ("scaling", "--seconds"),
         ("faults", "--only"),
         ("kafka", "--rows"),
-        ("rights", "--calls"),
+        ("users", "--calls"),
     ],
 )
 def test_a_benchmark_explains_itself_without_starting_anything(name: str, option: str) -> None:
