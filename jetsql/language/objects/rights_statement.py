@@ -25,6 +25,11 @@ class AlterUser:
     limits: tuple[tuple[Name, int | None], ...] = ()  # None to reset the limit to that of the settings
     reset_all: bool = False
 
+    @property
+    def sets_limits(self) -> bool:
+        """Return whether the statement sets limits, and resets none."""
+        return bool(self.limits) and all(value is not None for _, value in self.limits)
+
 
 @dataclass(frozen=True)
 class DropUser:

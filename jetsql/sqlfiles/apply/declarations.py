@@ -14,10 +14,18 @@ from typing import Final
 
 from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
+from jetsql.jobs.model.job_settings import LIMIT_NAMES
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 from jetsql.language import statement as st
 from jetsql.language.objects.connection_statement import CreateConnection, CreateSecret
-from jetsql.language.objects.rights_statement import CreateRole, CreateToken, CreateUser, GrantRights, GrantRole
+from jetsql.language.objects.rights_statement import (
+    AlterUser,
+    CreateRole,
+    CreateToken,
+    CreateUser,
+    GrantRights,
+    GrantRole,
+)
 from jetsql.language.statement_head import name_at, read_head
 from jetsql.language.tokens import Token, tokens
 from jetsql.script import PreparedStatement
@@ -44,6 +52,7 @@ class ObjectKind(Enum):
 
     USER = "user"
     ROLE = "role"
+    LIMITS = "limits of user"
     SECRET = "secret"
     CONNECTION = "connection"
     SCHEMA = "schema"
@@ -226,6 +235,11 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
             return Declaration(linted, ObjectKind.USER, (statement.name.text,), statement.name.place, context)
         case CreateRole():
             return Declaration(linted, ObjectKind.ROLE, (statement.name.text,), statement.name.place, context)
+        case AlterUser() if statement.sets_limits:
+            return _limits(linted, statement, context)
+        case AlterUser():
+            message = "A folder declares the limits of a user, with ALTER USER ... SET, and no other change."
+            return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.name.place, _RUN_IT)
         case GrantRights():
             return Declaration(linted, ObjectKind.GRANT, (_words(linted),), statement.object.name.place, context)
         case GrantRole():
@@ -236,6 +250,14 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
         case None:
             return _spark_declaration(linted, context)
     return _not_declared(linted.checked.text)
+
+
+def _limits(linted: LintedStatement, statement: AlterUser, context: Context) -> Declaration | Found:
+    for limit, _ in statement.limits:
+        if limit.text.lower() not in LIMIT_NAMES:
+            message, hint = f"There is no limit named {limit.text}.", f"The limits are {', '.join(LIMIT_NAMES)}."
+            return Found(ProblemLevel.ERROR, f"{PREFIX}UNKNOWN_OPTION", message, limit.place, hint)
+    return Declaration(linted, ObjectKind.LIMITS, (statement.name.text,), statement.name.place, context)
 
 
 def _words(linted: LintedStatement) -> str:

@@ -93,6 +93,8 @@ class _DeclaredNames:
         """Yield the indexes of the declarations that a declaration needs."""
         if item.kind is ObjectKind.GRANT:
             yield from self._needed_by_grant(item)
+        if item.kind is ObjectKind.LIMITS:
+            yield from self._other(ObjectKind.USER, item.key[0])
         tables = [*written_tables(item), *read_tables(item), *self._names_in_unread_text(item)]
         for key in tables:
             yield from self._table(key)

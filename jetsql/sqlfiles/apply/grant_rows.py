@@ -1,4 +1,4 @@
-"""Compare the users, roles and rights that files declare with the engine's.
+"""Compare the users, roles, rights and limits that files declare with the engine's.
 
 The folder declares all rights of its own users and roles: those that CREATE USER and CREATE ROLE in its files name.
 """
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from jetsql.jobs.model.job import name_key, quoted_text
 from jetsql.jobs.model.table_names import quoted_table, split_table
-from jetsql.language.objects.rights_statement import GrantRights, GrantRole
+from jetsql.language.objects.rights_statement import AlterUser, GrantRights, GrantRole
 from jetsql.language.statement_head import head_of
 from jetsql.language.tokens import quoted_name, tokens, written_name
 from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
@@ -25,11 +25,11 @@ _Row = Mapping[str, Any]  # of SHOW GRANTS
 
 
 @dataclass(frozen=True)
-class GrantDifference:
-    """A difference between the rights that a statement grants and those of the engine."""
+class AccessDifference:
+    """A difference between the rights or limits that a statement declares and those of the engine."""
 
-    is_missing: bool
-    note: str = ""  # a phrase about rights that are there
+    is_missing: bool  # the statement has to run
+    notes: tuple[str, ...] = ()  # phrases about what is there
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DeclaredRights:
         rows = self._sessions.rows_about(declaration, shown)
         return all((name_key(str(row["name"])),) != declaration.key for row in rows)
 
-    def find_difference(self, declaration: Declaration) -> GrantDifference | None:
+    def find_difference(self, declaration: Declaration) -> AccessDifference | None:
         """Return how the engine's rights differ from a GRANT; None if they are the same.
 
         Raises StatementFailed, with a condition of `MISSING` if the object or who gets the right is missing, and
@@ -71,10 +71,36 @@ class DeclaredRights:
         self._declared.update(map(_identity, found))
         has_option = isinstance(statement, GrantRights) and statement.with_option
         if len(found) < wanted or (has_option and not all(row["with_option"] for row in found)):
-            return GrantDifference(is_missing=True)
+            return AccessDifference(is_missing=True)
         if not has_option and any(row["with_option"] for row in found):
-            return GrantDifference(is_missing=False, note="it has WITH GRANT OPTION, which the file does not declare")
+            note = "it has WITH GRANT OPTION, which the file does not declare"
+            return AccessDifference(is_missing=False, notes=(note,))
         return None
+
+    def find_limits_difference(self, declaration: Declaration) -> AccessDifference | None:
+        """Return how the limits of a user differ from those of a statement; None if the engine lacks the user.
+
+        The limits of an admin do not apply, so the engine does not show their values. Raises StatementFailed,
+        EngineError.
+        """
+        statement = declaration.checked.statement
+        assert isinstance(statement, AlterUser), "other statements declare no limits"
+        rows = self._sessions.rows_about(declaration, "SHOW USERS")
+        row = next((row for row in rows if name_key(str(row["name"])) == declaration.key[0]), None)
+        if row is None:
+            return None
+        declared = {limit.text.lower(): value for limit, value in statement.limits}
+        own = str(row["own_limits"] or "").split(", ")
+        differing = [
+            f"it has {limit} = {row[limit]:g}" if limit in own else f"it has no {limit} of its own"
+            for limit, value in declared.items()
+            if limit not in own or (row[limit] != value and not row["is_admin"])
+        ]
+        if differing:
+            return AccessDifference(is_missing=True, notes=tuple(differing) if row["own_limits"] else ())
+        others = [limit for limit in own if limit and limit not in declared]
+        notes = tuple(f"it has {limit} = {row[limit]:g}, which no file declares" for limit in others)
+        return AccessDifference(is_missing=False, notes=notes)
 
     def find_undeclared(self, name: str) -> Iterator[UndeclaredRight]:
         """Yield the rights and roles of a user or a role that no file grants. Raises ReportedError, EngineError."""

@@ -113,6 +113,8 @@ class _PlanMaker:
         match declaration.kind:
             case ObjectKind.USER | ObjectKind.ROLE:
                 return _create(declaration) if self._rights.is_missing(declaration) else _leave(declaration)
+            case ObjectKind.LIMITS:
+                return self._limits(declaration)
             case ObjectKind.GRANT:
                 return self._grant(declaration)
             case ObjectKind.SECRET | ObjectKind.CONNECTION:
@@ -154,8 +156,17 @@ class _PlanMaker:
         if difference is None:
             return _leave(declaration)
         if not difference.is_missing:
-            return replace(_leave(declaration), notes=(difference.note,))
+            return replace(_leave(declaration), notes=difference.notes)
         return _create(declaration)
+
+    def _limits(self, declaration: Declaration) -> PlanStep | None:
+        difference = self._rights.find_limits_difference(declaration)
+        if difference is None:
+            return self._unchecked(declaration)
+        if not difference.is_missing:
+            return replace(_leave(declaration), notes=difference.notes)
+        action = PlanAction.REPLACE if difference.notes else PlanAction.CREATE
+        return replace(_create(declaration), action=action, notes=difference.notes)
 
     def _connection(self, declaration: Declaration) -> PlanStep:
         differences = find_differences(declaration, self._sessions)

@@ -114,7 +114,7 @@ def test_users_and_roles_have_one_name_space() -> None:
     [
         ("CREATE TOKEN FOR ann;", "A token is shown only when it is created"),
         ("REVOKE SELECT ON TABLE t FROM ann;", "REVOKE is not one of them"),
-        ("ALTER USER ann DISABLE;", "ALTER is not one of them"),
+        ("ALTER USER ann DISABLE;", "no other change"),
         ("DROP ROLE analysts;", "DROP is not one of them"),
         ("REASSIGN OWNED BY ann TO bob;", "REASSIGN is not one of them"),
     ],
@@ -130,6 +130,30 @@ def test_second_run_changes_nothing(folder: Folder) -> None:
     assert "created grant MONITOR TO ann: Granted MONITOR." in folder.output.lines
     assert folder.apply() is ApplyStatus.NOTHING_TO_DO, folder.output.lines
     assert folder.engine.ran == [] and folder.output.lines == ["Nothing to do: 10 left as it is."]
+
+
+def test_limits_of_users(folder: Folder) -> None:
+    limits = "ALTER USER ann SET (STATEMENTS_MOST = 4, rows_most = 10);\n"
+    assert folder.plan_of(limits + "CREATE USER ann;") == ["+ create user ann", "+ create limits of user ann"]
+    assert folder.apply() is ApplyStatus.APPLIED, folder.output.errors
+    assert folder.apply() is ApplyStatus.NOTHING_TO_DO, folder.output.lines
+    users = folder.engine.users
+    users.run("ALTER USER ann SET (statements_most = 5, statement_seconds = 7)")
+    users.run("ALTER USER ann RESET (rows_most)")
+    assert folder.plan_of(limits) == ["~ replace limits of user ann"]
+    notes = ["    it has statements_most = 5", "    it has no rows_most of its own"]
+    assert folder.output.lines[1:3] == notes, folder.output.lines
+    assert folder.apply() is ApplyStatus.APPLIED
+    assert folder.plan_of(limits) == ["= leave limits of user ann"]
+    assert "    it has statement_seconds = 7, which no file declares" in folder.output.lines
+    users.run("GRANT ADMIN TO ann")  # whose limits do not apply
+    assert folder.apply() is ApplyStatus.NOTHING_TO_DO
+
+
+@pytest.mark.parametrize("limits", ["SET (rows = 1)", "RESET ALL", "RESET (rows_most)"])
+def test_other_changes_of_users_are_refused(limits: str) -> None:
+    [problem] = read(f"ALTER USER ann {limits};").problems
+    assert ("no limit named rows" if limits.startswith("SET") else "and no other change") in problem.message
 
 
 def test_missing_right_of_a_list_is_granted(folder: Folder) -> None:
