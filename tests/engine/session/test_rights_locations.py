@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,9 +91,17 @@ def users(engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture
-def places(users: JobUsers, tmp_path: Path) -> Iterator[Places]:
-    """Yield the folders. Tables of the test are dropped at its end."""
-    folders = Places(users, tmp_path)
+def places(users: JobUsers) -> Iterator[Places]:
+    """Yield the folders. Tables of the test are dropped at its end.
+
+    They are on a disk: no right opens a folder in /dev, where the files of other tests can be.
+    """
+    with tempfile.TemporaryDirectory(prefix="places-", dir="/var/tmp") as folder:
+        yield from _places(users, Path(folder))
+
+
+def _places(users: JobUsers, folder: Path) -> Iterator[Places]:
+    folders = Places(users, folder)
     users.run(f"GRANT USAGE ON LOCATION 'file://{folders.inside}' TO ann")
     yield folders
     users.drop_jobs()
