@@ -79,3 +79,10 @@ LIMIT_NAMES: Final = {
     "statement_seconds": "how long a statement may run; 0 for any time",
 }
 """The limits in ALTER USER, with their explanations. The settings have them with the prefix `user_`."""
+
+
+def unknown_limit(name: str) -> tuple[str, str] | None:
+    """Return the message and the hint for a name in ALTER USER that is no limit; None for a limit."""
+    if name.lower() in LIMIT_NAMES:
+        return None
+    return f"There is no limit named {name}.", f"The limits are {', '.join(LIMIT_NAMES)}."

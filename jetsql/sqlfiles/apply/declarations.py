@@ -14,7 +14,7 @@ from typing import Final
 
 from jetsql.errors import Span
 from jetsql.jobs.model.job import name_key
-from jetsql.jobs.model.job_settings import LIMIT_NAMES
+from jetsql.jobs.model.job_settings import unknown_limit
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 from jetsql.language import statement as st
 from jetsql.language.objects.connection_statement import CreateConnection, CreateSecret
@@ -254,8 +254,8 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
 
 def _limits(linted: LintedStatement, statement: AlterUser, context: Context) -> Declaration | Found:
     for limit, _ in statement.limits:
-        if limit.text.lower() not in LIMIT_NAMES:
-            message, hint = f"There is no limit named {limit.text}.", f"The limits are {', '.join(LIMIT_NAMES)}."
+        if unknown := unknown_limit(limit.text):
+            message, hint = unknown
             return Found(ProblemLevel.ERROR, f"{PREFIX}UNKNOWN_OPTION", message, limit.place, hint)
     return Declaration(linted, ObjectKind.LIMITS, (statement.name.text,), statement.name.place, context)
 

@@ -97,17 +97,13 @@ def places(users: JobUsers) -> Iterator[Places]:
     They are on a disk: no right opens a folder in /dev, where the files of other tests can be.
     """
     with tempfile.TemporaryDirectory(prefix="places-", dir="/var/tmp") as folder:
-        yield from _places(users, Path(folder))
-
-
-def _places(users: JobUsers, folder: Path) -> Iterator[Places]:
-    folders = Places(users, folder)
-    users.run(f"GRANT USAGE ON LOCATION 'file://{folders.inside}' TO ann")
-    yield folders
-    users.drop_jobs()
-    for row in users.run("SHOW TABLES IN own"):
-        users.run(f"DROP TABLE own.{row[1]}")
-    users.run(f"REVOKE USAGE ON LOCATION 'file://{folders.inside}' FROM ann")
+        folders = Places(users, Path(folder))
+        users.run(f"GRANT USAGE ON LOCATION 'file://{folders.inside}' TO ann")
+        yield folders
+        users.drop_jobs()
+        for row in users.run("SHOW TABLES IN own"):
+            users.run(f"DROP TABLE own.{row[1]}")
+        users.run(f"REVOKE USAGE ON LOCATION 'file://{folders.inside}' FROM ann")
 
 
 # --- what works -------------------------------------------------------------------------------------------------------

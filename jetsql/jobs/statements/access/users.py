@@ -14,7 +14,7 @@ from jetsql.jobs.access.user_tokens import make_token
 from jetsql.jobs.lifecycle.step_context import join_sentences
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import name_key
-from jetsql.jobs.model.job_settings import LIMIT_NAMES
+from jetsql.jobs.model.job_settings import LIMIT_NAMES, unknown_limit
 from jetsql.jobs.statements.access.objects import describe_object
 from jetsql.jobs.statements.show import all_views
 from jetsql.language.objects.rights_statement import (
@@ -92,11 +92,10 @@ def _set_limits(manager: Manager, statement: AlterUser) -> Table:
     name = statement.name
     changes: dict[str, int | None] = dict.fromkeys(LIMIT_NAMES) if statement.reset_all else {}
     for limit, value in statement.limits:
-        key = limit.text.lower()
-        if key not in LIMIT_NAMES:
-            message, hint = f"There is no limit named {limit.text}.", f"The limits are {', '.join(LIMIT_NAMES)}."
+        if unknown := unknown_limit(limit.text):
+            message, hint = unknown
             raise StatementError("UNKNOWN_OPTION", message, place=limit.place, hint=hint)
-        changes[key] = value
+        changes[limit.text.lower()] = value
     state = manager.access.change(lambda state: access_changes.set_limits(state, name, changes)).state
     user = access_changes.find_user(state, name)
     if state.is_admin(user.key):
