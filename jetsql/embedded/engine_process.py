@@ -103,7 +103,10 @@ def serve(settings: Settings, hooks: ServiceHooks, stop: threading.Event) -> Non
             endpoints.check_ports(settings.endpoints)
             http = settings.endpoints
             with endpoints.listen(http.http_host, http.http_port, "The HTTP endpoint", "http") as listening:
-                _Service(replace(settings, home=home), hooks, stop, listening, certificate).run()
+                service = _Service(replace(settings, home=home), hooks, stop, listening, certificate)
+                # It is in force until the process has ended, which is longer than the service runs.
+                threading.Thread(target=service.limit_stop, name="stop-deadline", daemon=True).start()
+                service.run()
         except Exception as error:
             _LOG.error("The engine ends: %s", error, exc_info=not isinstance(error, EngineError))
             raise
@@ -144,7 +147,6 @@ class _Service:
         self._ending = threading.Lock()  # the process either ends or restarts
 
     def run(self) -> None:
-        threading.Thread(target=self._limit_stop, name="stop-deadline", daemon=True).start()
         try:
             engine = self._open()
             if engine is not None:
@@ -155,7 +157,7 @@ class _Service:
                 remove_note(self._settings.home)
                 self._home_lock.release()
 
-    def _limit_stop(self) -> None:
+    def limit_stop(self) -> None:
         """End this process if its stop takes too long, because Spark does not answer."""
         self._stop.wait()
         seconds = self._settings.jobs.stop_deadline_seconds + self._settings.jobs.close_wait_seconds

@@ -314,6 +314,7 @@ def test_statement_is_refused_that_cannot_be_recorded(audited: Audited, endpoint
         log.mkdir()
         for text in ("INSERT INTO shop.pay VALUES (1)", "CREATE ROLE unwritten", "SET spark.sql.ansi.enabled = false"):
             audited.run(endpoint, text)
+        audit_records.flush(spark)  # events of statements that have ended may still be on their way
         log.rmdir()
         audited.run(endpoint, "SELECT * FROM shop.pay")
         assert [event["event"] for event in audited.engine.audit.newest()][:1] == ["begin"]
