@@ -12,12 +12,14 @@ import java.util.function.Supplier;
 public final class ApprovedPlans {
   /**
    * The packages of the table formats. Their code calls Spark in many places, also in threads of
-   * its own. It analyzes no text of a user but those that the gates check with its statement.
+   * its own. It analyzes no text of a user but those that the gates check with its statement. Their
+   * first classes that Spark calls are in these packages themselves, not in those below.
    */
   private static final List<String> FORMATS =
-      List.of("org.apache.spark.sql.delta.", "io.delta.tables.", "org.apache.iceberg.spark.");
+      List.of("org.apache.spark.sql.delta", "io.delta.tables", "org.apache.iceberg.spark");
 
   private static final ThreadLocal<Boolean> running = new ThreadLocal<>();
+  private static volatile boolean isFormatLoaded;
 
   private ApprovedPlans() {}
 
@@ -48,12 +50,37 @@ public final class ApprovedPlans {
 
   /** Returns whether the code of a table format makes the plan: it is among this thread's calls. */
   private static boolean isOfFormat() {
-    return StackWalker.getInstance()
-        .walk(
-            calls -> calls.map(StackWalker.StackFrame::getClassName).anyMatch(ApprovedPlans::isOf));
+    return isFormatLoaded()
+        && StackWalker.getInstance()
+            .walk(
+                calls ->
+                    calls.map(StackWalker.StackFrame::getClassName).anyMatch(ApprovedPlans::isOf));
+  }
+
+  /**
+   * Returns whether there can be code of a table format: without it, no gate looks at the calls.
+   */
+  private static boolean isFormatLoaded() {
+    if (!isFormatLoaded)
+      isFormatLoaded =
+          hasFormat(Thread.currentThread().getContextClassLoader())
+              || hasFormat(ApprovedPlans.class.getClassLoader());
+    return isFormatLoaded;
+  }
+
+  private static boolean hasFormat(ClassLoader classes) {
+    for (var each = classes; each != null; each = each.getParent())
+      for (var format : FORMATS) if (each.getDefinedPackage(format) != null) return true;
+    return false;
   }
 
   private static boolean isOf(String className) {
-    return FORMATS.stream().anyMatch(className::startsWith);
+    return FORMATS.stream().anyMatch(format -> isIn(format, className));
+  }
+
+  /** Returns whether a class is in the package or in one below it. */
+  private static boolean isIn(String format, String className) {
+    var end = format.length();
+    return className.startsWith(format) && className.length() > end && className.charAt(end) == '.';
   }
 }

@@ -82,9 +82,7 @@ public final class S3Buckets {
   /** Throws the error of the options of a connection together. state: with the connection */
   public static void check(Map<String, String> given, Connections.State state) {
     var options = lower(given);
-    if (options.containsKey("access.key") != options.containsKey("secret.key"))
-      throw wrong("A connection of TYPE s3 needs both options 'access.key' and 'secret.key'.");
-    if (!options.containsKey("access.key"))
+    if (!options.keySet().containsAll(List.of("access.key", "secret.key")))
       throw wrong("A connection of TYPE s3 needs the options 'access.key' and 'secret.key'.");
     if (!options.containsKey("endpoint") && !options.containsKey("region"))
       throw wrong(
