@@ -165,7 +165,9 @@ public final class MemoryTables {
     var kafka = KafkaTable.isKafka(definition) ? kafka(definition, options(leaf)) : null;
     var rows =
         kafka != null ? topics.messages(kafka) : new MemoryRows(table(definition), row -> true);
-    if (!leaf.isStreaming()) return new MemoryRead(rows, leaf.output());
+    var read = new MemoryRead(rows, leaf.output());
+    if (sources == null) return read.relation(); // Spark computes short queries as it plans them
+    if (!leaf.isStreaming()) return read;
     var source = new MemorySource(rows, kafka, leaf.output(), leaf.schema());
     sources.add(source);
     // Any stream of Spark: the constructors of its class differ between the versions.
