@@ -108,6 +108,8 @@ _ESCAPES: Final = (
     " name = (SELECT max(salary_column) FROM {c}.hr.pay)",
     f"MERGE INTO {{c}}.s.orders o USING (SELECT 1 AS id) n ON {_CALL} = 'x' WHEN MATCHED THEN DELETE",
     "MERGE INTO {c}.s.orders o USING (SELECT _file FROM {c}.s.orders) n ON o.name = n._file WHEN MATCHED THEN DELETE",
+    "MERGE INTO {c}.s.orders o USING (SELECT a.name FROM {c}.s.orders a JOIN {c}.s.orders b USING (_file)) n"
+    " ON o.name = n.name WHEN MATCHED THEN DELETE",
     "INSERT INTO {c}.hr.pay VALUES (9, 'x')",
     "INSERT INTO {c}.s.orders SELECT id, salary_column FROM {c}.hr.pay",
     "TRUNCATE TABLE {c}.hr.pay",
