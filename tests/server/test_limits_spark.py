@@ -116,6 +116,19 @@ def test_stream_over_thrift(users: Users) -> None:
     assert not client.outcome("SELECT 1")[0]
 
 
+def test_stream_over_thrift_runs_in_the_pool_of_its_user(users: Users) -> None:
+    context: Any = users.engine.spark.sparkContext
+    store = context._jsc.sc().statusStore()
+    before = store.jobsList(None).size()
+    assert not users.thrift["ann"].outcome("SELECT id FROM STREAM streamed.numbers LIMIT 100")[0]
+    until(lambda: store.jobsList(None).size() > before and str(store.jobsList(None).head().status()) == "SUCCEEDED")
+    numbers = store.jobsList(None).head().stageIds()
+    stages = [store.lastStageAttempt(numbers.apply(at)) for at in range(numbers.size())]
+    pools = {str(stage.status()): stage.schedulingPool() for stage in stages}
+    assert pools.pop("SKIPPED", "default") == "default"
+    assert pools == {"COMPLETE": "user ann"}
+
+
 def _streams(engine: EngineInstance) -> int:
     """Return the number of streaming queries that run."""
     gateway: Any = engine.spark.sparkContext._gateway
