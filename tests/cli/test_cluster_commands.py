@@ -114,6 +114,11 @@ def test_web_pages_are_served_on_request(command: list[str], becomes: Becomes) -
     assert settings(words)["spark.ui.killEnabled"] == "false"
 
 
+def test_only_a_member_can_be_drained(becomes: Becomes) -> None:
+    assert settings(becomes("join", "spark://127.0.0.1:7077")[0])["spark.decommission.enabled"] == "true"
+    assert "spark.decommission.enabled" not in settings(becomes("master")[0])
+
+
 def test_traffic_between_machines_is_encrypted(becomes: Becomes) -> None:
     for command in (["master", "--host", "10.0.0.7"], ["join", "spark://10.0.0.7:7077"]):
         found = settings(becomes(*command)[0])

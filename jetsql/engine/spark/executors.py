@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
 from jetsql.jobs.lifecycle.runtime import MembersListener
-from jetsql.jobs.model.cluster_member import Member, MemberStatus
+from jetsql.jobs.model.cluster_member import ClusterState, Member, MemberStatus
 
 _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
+DECOMMISSION: Final[Mapping[str, str]] = {
+    "spark.decommission.enabled": "true",
+    "spark.storage.decommission.enabled": "true",
+}
+"""Settings of a cluster with which executors can leave as planned, after they have copied their blocks to others."""
+_LEAVING: Final = "Planned: it gets no more tasks, and leaves when its last ones have ended."
+_LEFT: Final = "It left as planned."
 
 
 def list_members(spark: SparkSession) -> tuple[Member, ...]:
-    """Return all members with lost ones, the oldest first."""
+    """Return all members with those that are gone, the oldest first."""
     records = json.loads(java(spark).stream.ClusterExecutors.list(spark._jsparkSession))
     return tuple(sorted(map(parse_member, records), key=lambda member: (member.since, member.id)))
 
@@ -28,8 +36,7 @@ class _ListenerCallback:
         self._listener = listener
 
     def accept(self, report: str) -> None:
-        cluster = json.loads(report)
-        self._listener(frozenset(cluster["members"]), cluster["cores"])
+        self._listener(parse_cluster(json.loads(report)))
 
     class Java:
         implements = ("java.util.function.Consumer",)
@@ -40,22 +47,46 @@ def watch_members(spark: SparkSession, listener: MembersListener) -> None:
     java(spark).stream.ClusterExecutors.watch(spark._jsparkSession, _ListenerCallback(listener))
 
 
+def parse_cluster(report: dict[str, Any]) -> ClusterState:
+    """Return the members from Java's JSON."""
+    return ClusterState(
+        members=frozenset(report["members"]),
+        leaving=frozenset(report["leaving"]),
+        left=frozenset(report["left"]),
+        cores=report["cores"],
+    )
+
+
 def parse_member(record: dict[str, Any]) -> Member:
     """Return a member from Java's JSON. An executor that has just registered has no port yet."""
     address = _WITH_PORT.fullmatch(record["address"])
-    status = MemberStatus.EXCLUDED if record["excluded"] else MemberStatus.ACTIVE
     return Member(
         id=record["id"],
         host=address["host"] if address is not None else record["address"],
         port=int(address["port"]) if address is not None else None,
         cores=record["cores"],
-        status=status if record["active"] else MemberStatus.GONE,
+        status=_status(record),
         is_driver=record["id"] == "driver",
         since=record["added"] / 1000,
         until=record["removed"] / 1000 if record["removed"] else None,
-        reason=" ".join(record["reason"].split()),  # YARN's reasons have several lines
+        reason=_reason(record),
         active_tasks=record["active_tasks"],
         completed_tasks=record["completed_tasks"],
         failed_tasks=record["failed_tasks"],
         memory_bytes=record["memory"],
     )
+
+
+def _status(record: dict[str, Any]) -> MemberStatus:
+    if not record["active"]:
+        return MemberStatus.GONE
+    if record["planned"]:
+        return MemberStatus.LEAVING
+    return MemberStatus.EXCLUDED if record["excluded"] else MemberStatus.ACTIVE
+
+
+def _reason(record: dict[str, Any]) -> str:
+    reason = " ".join(record["reason"].split())  # YARN's reasons have several lines
+    if record["planned"]:
+        return f"{_LEFT} {reason}".rstrip() if not record["active"] else _LEAVING
+    return reason

@@ -21,6 +21,7 @@ from jetsql.engine.jvm.authentication import daemon_confs, find_secret_file, is_
 from jetsql.engine.jvm.class_archive import archive_options
 from jetsql.engine.jvm.environment import set_module_path
 from jetsql.engine.jvm.launch import LOOPBACK, properties
+from jetsql.engine.spark.executors import DECOMMISSION
 from jetsql.engine.spark.startup import check_java
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder, write_private
@@ -125,12 +126,13 @@ def become_master(start: MasterStart) -> NoReturn:
 
 
 def become_worker(start: WorkerStart) -> NoReturn:
-    """Replace this process with a worker.
+    """Replace this process with a worker. With the signal PWR, its executors end their tasks and leave as planned.
 
     Raises EngineError ENGINE_NOT_STARTED when Java or the secret is missing or the folder cannot be created.
     """
     check_java()
-    settings = daemon_confs(is_on_loopback(start.master), read_secret(find_secret_file(start.secret)))
+    secret = read_secret(find_secret_file(start.secret))
+    settings = {**daemon_confs(is_on_loopback(start.master), secret), **DECOMMISSION}
     folder = start.folder or make_process_folder("jetsql-worker-", keep=True)
     _make_private(folder, "The member", "--work-dir")
     host = start.host or (LOOPBACK if is_on_loopback(start.master) else find_own_address(start.master))

@@ -207,12 +207,12 @@ class RetryDue:
 
 @dataclass(frozen=True)
 class MembersChanged:
-    """Members have joined or left the cluster; `StepContext.members` has those that are there now."""
+    """Members have joined, left or begun to leave; `StepContext.cluster` has the state now."""
 
 
 @dataclass(frozen=True)
 class MembersSettled:
-    """No member has joined or left for the configured delay."""
+    """No member has joined, left or begun to leave for the configured delay."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
-from jetsql.jobs.model.cluster_member import Member
+from jetsql.jobs.model.cluster_member import ClusterState, Member
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -149,8 +149,8 @@ RuntimeEvent = (
     | RestartRequested
 )
 Report = Callable[[RuntimeEvent], None]
-MembersListener = Callable[[frozenset[str], int], None]
-"""A callback with the ids of all members that run tasks, and the number of tasks that Spark runs in parallel."""
+MembersListener = Callable[[ClusterState], None]
+"""A callback with the members that run tasks."""
 
 
 class UserSession(Protocol):
@@ -413,7 +413,7 @@ class JobCluster(Protocol):
         """Return the members, including lost ones that Spark remembers."""
 
     def watch_members(self, listener: MembersListener) -> None:
-        """Call the listener before this method returns, and whenever members join or are lost.
+        """Call the listener before this method returns, and whenever members join, begin to leave or are gone.
 
         Each call has all members, and includes EXCLUDED ones. Calls come in order, from any thread.
         """

@@ -8,9 +8,15 @@
 A batch job is not restarted, since a restart would begin from scratch: Spark schedules its tasks on new members anyway,
 and repeats lost tasks. Members that Spark has excluded for a time do not count as lost.
 
+A member that leaves as planned is not lost: Spark decommissions its executor, which gets no more tasks and leaves when
+its tasks have ended. If it is ended before, Spark repeats its tasks. The job continues without a restart, whatever its
+options are. It also continues when new members take the place of a member that left: they bring no more cores than the
+run began with. In real-time mode the job restarts: its tasks end only with the batch, and each needs a core.
+
 Quorum: a job with splitBrainProtectionEnabled runs only while more than half of the members are available that were
 available when it was created. The quorum grows with the cluster, and only ALTER JOB reduces it. Every other job needs
-one member: without one, Spark would accept the query and never run its tasks.
+one member: without one, Spark would accept the query and never run its tasks. A member that leaves as planned counts
+for a run until it is gone, but not for a start, and not for a new quorum.
 
 State has partitions, and each is processed by one core. When a job restarts and there are more cores than partitions,
 its state is repartitioned to the number of cores. With fewer cores that would not help, and the state is unchanged.
@@ -45,11 +51,20 @@ def react_to_loss(job: Job, member_count: int) -> ScalingDecision:
     return ScalingDecision.FAIL if plan.guarantee is Guarantee.NONE else ScalingDecision.SUSPEND
 
 
-def react_to_growth(plan: Plan) -> ScalingDecision:
-    """Return the reaction of a job that runs on fewer members than are available."""
-    return (
-        ScalingDecision.RESTART if plan.options.auto_scaling and plan.analysis.streaming else ScalingDecision.CONTINUE
-    )
+def react_to_departure(plan: Plan) -> ScalingDecision:
+    """Return the reaction of a job to a member of its run that leaves as planned."""
+    return ScalingDecision.RESTART if plan.options.trigger is Trigger.REAL_TIME else ScalingDecision.CONTINUE
+
+
+def react_to_growth(job: Job, cores: int) -> ScalingDecision:
+    """Return the reaction of a job that runs on fewer members than are available.
+
+    cores: the number of available cores; 0 when unknown.
+    """
+    plan = job.plan
+    has_gained = not job.members_left or not 0 < cores <= job.cores
+    restarts = plan.options.auto_scaling and plan.analysis.streaming and has_gained
+    return ScalingDecision.RESTART if restarts else ScalingDecision.CONTINUE
 
 
 def rescaled_partitions(job: Job, cores: int, fixed_partitions: str = "") -> int | None:
@@ -142,6 +157,29 @@ def loss_cause(lost: Iterable[str], reaction: ScalingDecision) -> Cause:
 def growth_cause(joined: Iterable[str]) -> Cause:
     """Return the cause of restarting a run. joined: the ids of the members that the run does not use."""
     return Cause(f"{_members_phrase(joined)} new: the job restarts to use all cores")
+
+
+def departure_cause(departed: Iterable[str]) -> Cause:
+    """Return the cause of restarting a real-time run. departed: the ids of the members that leave as planned."""
+    return Cause(f"{_members_phrase(departed)} leaving as planned: the job ends its batch, and restarts on the others")
+
+
+def shortage_cause(job: Job, member_count: int) -> Cause:
+    """Return the cause of stopping a run that has fewer members than it needs, to start it when they have joined."""
+    if required_members(job) == 1:
+        return Cause("No executor is left: the job waits for one")
+    left = f"{member_count} executor{'' if member_count == 1 else 's'} {_are(member_count)} left"
+    return Cause(f"{left}, and the job needs {required_members(job)}: it waits until enough have joined")
+
+
+def describe_departure(departed: Iterable[str]) -> str:
+    """Return what members that leave or have left as planned mean for a run, as a sentence."""
+    return f"{_members_phrase(departed)} leaving as planned: the job continues without a restart."
+
+
+def describe_replacement(joined: Iterable[str]) -> str:
+    """Return what members mean for a run that takes them over in place of those that have left, as a sentence."""
+    return f"{_members_phrase(joined)} new, in place of members that left as planned: the job continues and uses all."
 
 
 def _members_phrase(members: Iterable[str]) -> str:

@@ -72,7 +72,9 @@ def resume(job: Job, event: Resume, context: StepContext) -> Step:
 
 def start_now(job: Job, event: Event, context: StepContext) -> Step:
     """Start a job that waits for its next retry."""
-    missing_members = scaling.describe_missing_members(job, len(context.members)) if job.waiting_for_members else ""
+    missing_members = (
+        scaling.describe_missing_members(job, len(context.cluster.staying)) if job.waiting_for_members else ""
+    )
     if missing_members:
         return unchanged(job, f"cannot start yet. {missing_members}")
     message = "Started immediately by user, without waiting for the next retry."
@@ -90,7 +92,9 @@ def alter(job: Job, event: AlterOptions, context: StepContext) -> Step:
     """Change the options of a suspended job, and start it if requested."""
     if event.expected_plan != job.plan:
         return refuse_stale_plan(job)
-    changed = replace(job.with_plan(event.plan), quorum=scaling.initial_quorum(event.plan, len(context.members)))
+    changed = replace(
+        job.with_plan(event.plan), quorum=scaling.initial_quorum(event.plan, len(context.cluster.staying))
+    )
     message = f"Options changed by user: {', '.join(event.changed_options)}."
     if event.resume:
         return start(

@@ -11,12 +11,14 @@ from typing import Final
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.lifecycle import scaling
 from jetsql.jobs.lifecycle.events import Action, DiscardFiles, Outcome, RecoverSink, StartRun, Step
+from jetsql.jobs.model.cluster_member import ClusterState
 from jetsql.jobs.model.job import Cause, Job, Status
 from jetsql.jobs.model.job_options import Guarantee, Trigger
 
 CRASHES_MOST: Final = 2
 """A job that has ended the engine's Spark so often in a row is not started again."""
 _STABLE_SECONDS: Final = 300.0
+_ONLY_DRIVER: Final = ClusterState(frozenset({"driver"}))
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,7 @@ class StepContext:
     retry_initial: float = 1.0  # delay before the first restart, seconds
     retry_max: float = 60.0  # longest delay before a restart, seconds
     closing: bool = False  # the engine is going to end: no run starts
-    members: frozenset[str] = frozenset({"driver"})  # ids of the available members
-    cores: int = 0  # of all members; 0 when unknown
+    cluster: ClusterState = _ONLY_DRIVER
     fixed_partitions: str = ""  # why the engine cannot repartition state; empty when it can
 
     def retry_time(self, attempts: int) -> float:
@@ -99,27 +100,30 @@ def note(job: Job, history_event: str, message: str) -> Step:
 def start(job: Job, history_event: str, message: str, context: StepContext, before: tuple[Action, ...] = ()) -> Step:
     """Start the next run, or wait for the members that it needs. The last error is kept until the job makes progress.
 
+    Members that are leaving do not count: Spark would schedule no task of the run on them.
     before: actions to carry out before the start.
     """
     if job.crashes >= CRASHES_MOST:
         return _suspend_crash_loop(job, before)
-    quorum = job.quorum or scaling.initial_quorum(job.plan, len(context.members))
+    staying = context.cluster.staying
+    quorum = job.quorum or scaling.initial_quorum(job.plan, len(staying))
     ready = replace(
         job, stop_goal=None, stop_cause=None, end_time=None, run_ended=False, quorum=quorum, waiting_for_members=False
     )
-    missing_members = scaling.describe_missing_members(ready, len(context.members))
+    missing_members = scaling.describe_missing_members(ready, len(staying))
     if missing_members:
         waiting = replace(ready, status=Status.NOT_RUNNING, waiting_for_members=True)
         waiting_message = join_sentences(message, missing_members)
         return Step(waiting, Outcome.CHANGED, before, history_event=history_event, history_message=waiting_message)
-    members = tuple(sorted(context.members))
     stable_after = context.now + _STABLE_SECONDS if job.crashes else None
     next_job = replace(
         ready,
         status=Status.STARTING,
         run=job.run + 1,
         has_files=True,
-        members=members,
+        members=tuple(sorted(staying)),
+        members_left=False,
+        cores=context.cluster.cores,
         stable_after=stable_after,
     )
     actions = (*before, StartRun(next_job))

@@ -115,11 +115,11 @@ def restart_rescaled(job: Job, history_event: str, context: StepContext, cause: 
 
     cause: why, when no statement requested it.
     """
-    partitions = scaling.rescaled_partitions(job, context.cores, context.fixed_partitions)
+    partitions = scaling.rescaled_partitions(job, context.cluster.cores, context.fixed_partitions)
     if partitions is not None:
         return rescale(job, partitions, history_event, cause)
     stopping = stop(job, StopGoal.RESTART, history_event, cause)
-    fixed = scaling.describe_fixed_partitions(job, context.cores, context.fixed_partitions)
+    fixed = scaling.describe_fixed_partitions(job, context.cluster.cores, context.fixed_partitions)
     return replace(stopping, history_message=join_sentences(stopping.history_message, fixed))
 
 

@@ -307,8 +307,8 @@ TABLE: Final[Mapping[type, Row]] = {
     ),
     MembersChanged: _row(
         not_running=cluster_steps.members_changed,
-        starting=cluster_steps.members_lost,
-        running=cluster_steps.members_lost,
+        starting=cluster_steps.run_members_changed,
+        running=cluster_steps.run_members_changed,
         completing=cluster_steps.members_lost_while_stopping,
         suspended=steps.keep,
         exporting=steps.keep,

@@ -58,6 +58,7 @@ from jetsql.jobs.manager.serial_executor import SerialExecutor, closed_error
 from jetsql.jobs.manager.snapshot_users import SnapshotNames, check_unused
 from jetsql.jobs.manager.step_results import redact_step, updated_stats
 from jetsql.jobs.manager.workers import Workers
+from jetsql.jobs.model.cluster_member import ClusterState
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
@@ -220,8 +221,8 @@ class Manager:
 
     @property
     def members(self) -> frozenset[str]:
-        """Return the ids of the available members."""
-        return self._membership.members
+        """Return the ids of the members that a new run can use."""
+        return self._membership.cluster.staying
 
     # --- on the writer's thread --------------------------------------------------------------------------------------
 
@@ -354,9 +355,8 @@ class Manager:
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings
         delays = settings.retry_first_seconds, settings.retry_most_seconds
-        cluster = self._membership
         fixed = self.runtime.fixed_partitions
-        context = StepContext(self.clock(), *delays, not self._open, cluster.members, cluster.cores, fixed)
+        context = StepContext(self.clock(), *delays, not self._open, self._membership.cluster, fixed)
         return redact_step(job, apply_event(job, event, context))
 
     def _stored(self, job_id: str) -> JobView:
@@ -421,9 +421,9 @@ class Manager:
         """Apply an event of a run or a worker. Any thread can call this."""
         self._writer.submit(lambda: self._on_event(event)).add_done_callback(_log_error)
 
-    def _on_members(self, members: frozenset[str], cores: int) -> None:
+    def _on_members(self, cluster: ClusterState) -> None:
         """Update the members. Any thread can call this."""
-        self._writer.submit(lambda: self._membership.update(members, cores)).add_done_callback(_log_error)
+        self._writer.submit(lambda: self._membership.update(cluster)).add_done_callback(_log_error)
 
     def _on_event(self, event: RunEvent) -> None:
         if self._has_crashed:

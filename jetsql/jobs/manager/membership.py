@@ -1,7 +1,8 @@
 """The members of the cluster for the manager: it sends events to the jobs when members change, and when they settle.
 
-Jobs restart on new members when no member has joined or left for `scale_up_delay_seconds`, so several members that join
-in a row cause one restart. All of it runs on the manager's writer thread.
+Jobs use new members when no member has joined, left or begun to leave for `scale_up_delay_seconds`, so several members
+that join in a row cause one restart, and a member that another one replaces causes none. All of it runs on the
+manager's writer thread.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections.abc import Callable, Iterable
 
 from jetsql.jobs.lifecycle.events import MembersChanged, MembersSettled
 from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.cluster_member import ClusterState
 
 
 class Membership:
-    """The available members, and their number of cores according to Spark."""
+    """The members according to Spark."""
 
     def __init__(
         self,
@@ -28,8 +30,7 @@ class Membership:
         at: runs a function at a time (seconds since the epoch). live: returns the jobs that have not ended. apply:
         applies an event to a job.
         """
-        self.members: frozenset[str] = frozenset()
-        self.cores = 0
+        self.cluster = ClusterState()
         self._delay_seconds = delay_seconds
         self._clock = clock
         self._at = at
@@ -37,12 +38,11 @@ class Membership:
         self._apply = apply
         self._changes = 0
 
-    def update(self, members: frozenset[str], cores: int) -> None:
-        """Set the available members, and send events to the jobs if they changed."""
-        self.cores = cores
-        if members == self.members:
+    def update(self, cluster: ClusterState) -> None:
+        """Set the members, and send events to the jobs if members have joined, left or begun to leave."""
+        before, self.cluster = self.cluster, cluster
+        if (cluster.members, cluster.leaving) == (before.members, before.leaving):
             return
-        self.members = members
         self._changes += 1
         change = self._changes
         self._send(MembersChanged())

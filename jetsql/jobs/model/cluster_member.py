@@ -1,4 +1,4 @@
-"""A member of the cluster that jobs run on, as plain frozen data."""
+"""The members of the cluster that jobs run on, as plain frozen data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ class MemberStatus(Enum):
 
     ACTIVE = "ACTIVE"
     EXCLUDED = "EXCLUDED"  # Spark schedules no tasks on it for now, because too many tasks failed there
+    LEAVING = "LEAVING"  # it leaves as planned: Spark schedules no more tasks on it, and its last tasks end
     GONE = "GONE"
 
 
@@ -25,9 +26,29 @@ class Member:
     status: MemberStatus
     is_driver: bool
     since: float  # when it joined, seconds since the epoch
-    until: float | None  # when it was lost, seconds since the epoch; None before
-    reason: str  # why it was lost; empty before
+    until: float | None  # when it was lost or had left, seconds since the epoch; None before
+    reason: str  # why it leaves, was lost or has left; empty before
     active_tasks: int
     completed_tasks: int
     failed_tasks: int
     memory_bytes: int  # Spark's storage memory
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """The members that run the tasks of jobs, at one moment."""
+
+    members: frozenset[str] = frozenset()  # the ids of all members that are there, with leaving ones
+    leaving: frozenset[str] = frozenset()  # those of them that leave as planned
+    left: frozenset[str] = frozenset()  # the ids of members that have left as planned
+    cores: int = 0  # the tasks that Spark runs in parallel on the staying members; 0 when unknown
+
+    @property
+    def staying(self) -> frozenset[str]:
+        """Return the ids of the members that a new run can use."""
+        return self.members - self.leaving
+
+    @property
+    def planned(self) -> frozenset[str]:
+        """Return the ids of the members that leave or have left as planned."""
+        return self.leaving | self.left

@@ -191,7 +191,10 @@ class Job:
     """The state is being deleted, so a COMPLETED job cannot run again, even if the engine dies meanwhile."""
     run_ended: bool = False  # its run reported its end while it was being stopped
     stop_cause: Cause | None = None  # why it is being stopped, when no statement requested it
-    members: tuple[str, ...] = ()  # the members that were there when its newest run began
+    members: tuple[str, ...] = ()
+    """The members that its newest run began on or took over, without those that leave or have left as planned."""
+    members_left: bool = False  # members of its newest run leave or have left as planned
+    cores: int = 0  # the tasks that Spark could run in parallel when its newest run began; 0 when unknown
     quorum: int = 0  # how many members it needs; 0 when it has no quorum, or it is not computed yet
     waiting_for_members: bool = False  # it is NOT_RUNNING because members are missing
     crashes: int = 0  # how often it has ended the engine's Spark in a row, since it last ran well or was resumed

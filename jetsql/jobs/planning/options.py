@@ -170,8 +170,9 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "auto_scaling",
         "true",
         "Restart when members join or are lost.",
-        true="Restart after members have joined, and immediately when one is lost.",
-        false="Continue when members join. When one is lost, suspend; fail with processingGuarantee 'none'.",
+        true="Restart after members have joined, and immediately when one is lost; not when one leaves as planned.",
+        false="Continue when members join or leave as planned. When one is lost, suspend; fail with"
+        " processingGuarantee 'none'.",
     ),
     _flag(
         "splitBrainProtectionEnabled",

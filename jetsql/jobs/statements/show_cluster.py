@@ -18,11 +18,14 @@ MEMBER_COLUMNS: Final = (
     Column("host", comment="the address of its process"),
     Column("port", "bigint", "the port of its process"),
     Column("cores", "bigint", "the number of tasks that it runs in parallel; 0 for a driver that runs none"),
-    Column("status", comment="ACTIVE, EXCLUDED (gets no tasks for now, because too many failed there) or GONE"),
+    Column(
+        "status",
+        comment="ACTIVE, EXCLUDED (no tasks for now, because too many failed there), LEAVING (as planned) or GONE",
+    ),
     Column("is_driver", "boolean", "whether it is the engine's driver"),
     Column("since", "timestamp", "when it joined"),
-    Column("until", "timestamp", "when it was lost"),
-    Column("reason", comment="why it was lost"),
+    Column("until", "timestamp", "when it was lost or had left"),
+    Column("reason", comment="why it leaves or is gone"),
     Column("active_tasks", "bigint", "running tasks"),
     Column("completed_tasks", "bigint", "tasks that have succeeded"),
     Column("failed_tasks", "bigint", "tasks that have failed"),
@@ -45,7 +48,7 @@ def show_members(manager: Manager, statement: ShowMembers) -> Table:
 
 
 def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
-    """Return the rows of the members, including lost ones that Spark remembers."""
+    """Return the rows of the members, including those that are gone and that Spark remembers."""
     for member in manager.runtime.members():
         yield (
             member.id,

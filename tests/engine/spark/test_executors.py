@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from jetsql.engine.spark.executors import parse_member
+from jetsql.engine.spark.executors import parse_cluster, parse_member
+from jetsql.jobs.model.cluster_member import ClusterState, MemberStatus
 
 SPARK_EXECUTOR = {
-    "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "added": 1000, "removed": 0,
-    "reason": "", "active_tasks": 0, "completed_tasks": 0, "failed_tasks": 0, "memory": 1,
+    "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "planned": False,
+    "added": 1000, "removed": 0, "reason": "", "active_tasks": 0, "completed_tasks": 0, "failed_tasks": 0, "memory": 1,
 }  # fmt: skip
 
 
@@ -31,3 +32,33 @@ def test_the_reason_is_one_line() -> None:
     assert parse_member({**SPARK_EXECUTOR, "reason": reason}).reason == (
         "Container from a bad node. Exit status: 137. Diagnostics: Killed by external signal ."
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "reason"),
+    [
+        ({}, MemberStatus.ACTIVE, ""),
+        ({"excluded": True}, MemberStatus.EXCLUDED, ""),
+        (
+            {"excluded": True, "planned": True},
+            MemberStatus.LEAVING,
+            "Planned: it gets no more tasks, and leaves when its last ones have ended.",
+        ),
+        (
+            {"active": False, "planned": True, "reason": "Executor decommission: worker decommissioned"},
+            MemberStatus.GONE,
+            "It left as planned. Executor decommission: worker decommissioned",
+        ),
+        ({"active": False, "planned": True}, MemberStatus.GONE, "It left as planned."),
+        ({"active": False, "reason": "Worker lost"}, MemberStatus.GONE, "Worker lost"),
+    ],
+)
+def test_status_and_reason_of_members(changes: dict[str, object], status: MemberStatus, reason: str) -> None:
+    member = parse_member({**SPARK_EXECUTOR, **changes})
+    assert (member.status, member.reason) == (status, reason)
+
+
+def test_the_report_of_the_cluster() -> None:
+    cluster = parse_cluster({"members": ["1", "2"], "leaving": ["2"], "left": ["0"], "cores": 3})
+    assert cluster == ClusterState(frozenset("12"), frozenset("2"), frozenset("0"), 3)
+    assert (cluster.staying, cluster.planned) == (frozenset("1"), frozenset("02"))

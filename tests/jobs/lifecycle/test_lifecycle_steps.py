@@ -42,6 +42,7 @@ from jetsql.jobs.lifecycle.runtime import RunBlocked, RunCompleted, RunFailed, R
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Operator
+from jetsql.jobs.model.cluster_member import ClusterState
 from jetsql.jobs.model.job import Cause, Job, Plan, Status, StopGoal, Version
 from jetsql.jobs.model.job_options import Options
 from jetsql.language.statement import Body
@@ -49,7 +50,7 @@ from tests.jobs.lifecycle.test_lifecycle_table import EVENTS, STATES
 from tests.support.engines.in_memory_runtime import analysis
 from tests.support.engines.jobs_harness import changed
 from tests.support.golden_reports import compare
-from tests.support.models.lifecycle_cases import EXPORT, FATAL_ERROR, RETRYABLE_ERROR, RUN, job, version
+from tests.support.models.lifecycle_cases import EXPORT, FATAL_ERROR, RETRYABLE_ERROR, RUN, job, real_time, version
 
 BATCH = analysis(streaming=False, modes={})
 STATEFUL = analysis(stateful=True, has_aggregates=True)
@@ -134,6 +135,12 @@ def _situations() -> Iterator[tuple[str, Job]]:
     yield "RUNNING with a quorum", job(chosen={"splitBrainProtectionEnabled": "true"}, quorum=1, members=("driver",))
     yield "RUNNING on two members, not scaling", job(R, members=("2", "driver"), chosen={"autoScaling": "false"})
     yield "NOT_RUNNING on two members, not scaling", job(N, members=("2", "driver"), chosen={"autoScaling": "false"})
+    yield "RUNNING in real time on two members", real_time(job(R, members=("2", "driver")))
+    yield (
+        "RUNNING with a quorum of two",
+        job(chosen={"splitBrainProtectionEnabled": "true"}, quorum=2, members=("2", "driver")),
+    )
+    yield "RUNNING without a member that left", job(R, members=("driver",), members_left=True, cores=2)
     yield "NOT_RUNNING, from a snapshot", job(N, run=0, source_snapshot_id="5")
     yield "SUSPENDED, made from a snapshot", job(P, source_snapshot_id="5")
 
@@ -141,8 +148,12 @@ def _situations() -> Iterator[tuple[str, Job]]:
 SITUATIONS = dict(_situations())
 PLAIN = StepContext(1000.0)
 CLOSING = StepContext(1000.0, closing=True)
-NONE_LEFT = StepContext(1000.0, members=frozenset())
-GROWN = StepContext(1000.0, members=frozenset({"driver", "1", "10", "9"}), cores=4)
+NONE_LEFT = StepContext(1000.0, cluster=ClusterState())
+GROWN = StepContext(1000.0, cluster=ClusterState(frozenset({"driver", "1", "10", "9"}), cores=4))
+ONE_LEAVING = StepContext(1000.0, cluster=ClusterState(frozenset({"2", "driver"}), leaving=frozenset("2"), cores=1))
+ONE_LEFT = StepContext(1000.0, cluster=ClusterState(frozenset({"driver"}), left=frozenset("2"), cores=1))
+ALL_LEFT = StepContext(1000.0, cluster=ClusterState(left=frozenset({"2", "driver"})))
+REPLACED_MEMBER = StepContext(1000.0, cluster=ClusterState(frozenset({"3", "driver"}), left=frozenset("2"), cores=2))
 WRITTEN = SnapshotWritten(EXPORT, version(0), 7, 1000)
 
 EFFECTS: dict[str, tuple[Event, StepContext]] = {
@@ -154,7 +165,11 @@ EFFECTS: dict[str, tuple[Event, StepContext]] = {
     "EngineStarted without members": (EngineStarted(), NONE_LEFT),
     "MembersChanged to none": (MembersChanged(), NONE_LEFT),
     "MembersChanged while the engine stops": (MembersChanged(), replace(NONE_LEFT, closing=True)),
+    "MembersChanged, one leaves": (MembersChanged(), ONE_LEAVING),
+    "MembersChanged, one has left": (MembersChanged(), ONE_LEFT),
+    "MembersChanged, all have left": (MembersChanged(), ALL_LEFT),
     "MembersSettled on four": (MembersSettled(), GROWN),
+    "MembersSettled, one is replaced": (MembersSettled(), REPLACED_MEMBER),
     "MembersSettled while the engine stops": (MembersSettled(), replace(GROWN, closing=True)),
     "AlterOptions and resume": (replace(ALTER, resume=True), PLAIN),
     "AlterOptions of an old plan": (replace(ALTER, expected_plan=ALTER.plan), PLAIN),

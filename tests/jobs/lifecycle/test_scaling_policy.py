@@ -40,10 +40,11 @@ from jetsql.jobs.lifecycle.scaling import ScalingDecision
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis, Operator
+from jetsql.jobs.model.cluster_member import ClusterState
 from jetsql.jobs.model.job import CANCELLED, Job, RunId, SnapshotRequest, Status, StopGoal
 from tests.jobs.lifecycle.test_lifecycle_table import STATES, shown
 from tests.support.engines.in_memory_runtime import analysis
-from tests.support.models.lifecycle_cases import RETRYABLE_ERROR, RUN, job, version
+from tests.support.models.lifecycle_cases import RETRYABLE_ERROR, RUN, job, real_time, version
 
 BATCH = analysis(streaming=False, modes={})
 OFF = {"autoScaling": "false"}
@@ -52,9 +53,13 @@ PROTECTED = {"splitBrainProtectionEnabled": "true"}
 AVAILABLE_NOW = {"trigger": "availableNow"}
 
 
-def at(*members: str, closing: bool = False) -> StepContext:
-    """Return a moment with these members, which are given by their names without separators."""
-    return StepContext(1000.0, closing=closing, members=frozenset(members))
+def at(*members: str, closing: bool = False, leaving: str = "", left: str = "", cores: int = 0) -> StepContext:
+    """Return a moment with these members. leaving, left: names of one letter, which leave or have left as planned."""
+    return StepContext(
+        1000.0,
+        closing=closing,
+        cluster=ClusterState(frozenset(members), frozenset(leaving), frozenset(left), cores),
+    )
 
 
 def after(event: Event, before: Job, context: StepContext) -> Step:
@@ -86,7 +91,7 @@ def test_each_cell_of_the_table(
 ) -> None:
     created = job(of=of, chosen=chosen)
     assert scaling.react_to_loss(created, 1) is lost
-    assert scaling.react_to_growth(created.plan) is joined
+    assert scaling.react_to_growth(created, 4) is joined
 
 
 def test_batch_job_needs_its_quorum_of_members() -> None:
@@ -304,6 +309,154 @@ def test_nothing_happens_while_the_engine_closes() -> None:
             assert after(event, before, at("3", closing=True)) == Step(before, Outcome.UNCHANGED)
 
 
+# --- planned departures ----------------------------------------------------------------------------------------------
+
+POLICIES = {
+    "scaling": {},
+    "scaling, without guarantee": NONE,
+    "not scaling": OFF,
+    "not scaling, at least once": {**OFF, "processingGuarantee": "atLeastOnce"},
+    "not scaling, without guarantee": {**OFF, **NONE},
+    "availableNow": AVAILABLE_NOW,
+    "protected": PROTECTED,
+    "protected, not scaling": {**PROTECTED, **OFF},
+}
+ORDERS = {
+    "leaves, then is gone": [at("1", "2", leaving="2", cores=1), at("1", left="2", cores=1)],
+    "gone before it was seen leaving": [at("1", left="2", cores=1)],
+    "leaves while another one joins": [
+        at("1", "2", "3", leaving="2", cores=2),
+        at("1", "3", left="2", cores=2),
+    ],
+    "another one joins first": [
+        at("1", "2", "3", cores=3),
+        at("1", "2", "3", leaving="2", cores=2),
+        at("1", "3", left="2", cores=2),
+    ],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("status", [Status.STARTING, Status.RUNNING], ids=str)
+@pytest.mark.parametrize(
+    ("of", "chosen"),
+    [
+        *(pytest.param(analysis(), chosen, id=name) for name, chosen in POLICIES.items()),
+        *(
+            pytest.param(BATCH, chosen, id=f"batch, {name}")
+            for name, chosen in POLICIES.items()
+            if "trigger" not in chosen
+        ),
+    ],
+)
+def test_a_planned_departure_stops_no_run(of: Analysis, chosen: dict[str, str], status: Status, order: str) -> None:
+    quorum = 1 if "splitBrainProtectionEnabled" in chosen else 0
+    current = job(status, of=of, chosen=chosen, members=("1", "2"), cores=2, quorum=quorum)
+    notes = []
+    for context in ORDERS[order]:
+        taken = after(MembersChanged(), current, context)
+        assert (taken.job.status, taken.actions) == (status, ())
+        notes += [taken.history_message] if taken.history_event else []
+        current = taken.job
+    assert (current.members, current.members_left) == (("1",), True)
+    assert notes == ["Member 2 is leaving as planned: the job continues without a restart."]
+    settled = after(MembersSettled(), current, ORDERS[order][-1])
+    assert (settled.job.status, settled.actions) == (status, ())
+    joined = "3" in settled.job.members
+    assert joined is (len(ORDERS[order][-1].cluster.members) == 2)
+    if joined:
+        assert settled.history_event == "members replaced"
+        assert settled.history_message.startswith("Member 3 is new, in place of members that left as planned")
+    assert after(MembersSettled(), settled.job, ORDERS[order][-1]).history_event == ""
+
+
+@pytest.mark.parametrize("lost", ["1", "3"])
+def test_a_loss_after_a_planned_departure_is_a_loss(lost: str) -> None:
+    """Lose a member that the run began on, or one that has taken the place of another."""
+    run = job(chosen=OFF, members=("1", "3"), members_left=True, cores=2)
+    taken = after(MembersChanged(), run, at(*{"1", "3"} - {lost}, left="2"))
+    assert taken.job.stop_goal is StopGoal.SUSPEND and taken.history_message.startswith(f"Member {lost} is lost")
+
+
+def test_loss_next_to_a_planned_departure_is_a_loss() -> None:
+    taken = after(MembersChanged(), runs_on("1", "2", "3"), at("1", left="2"))
+    assert taken.job.stop_goal is StopGoal.RESTART and taken.history_message.startswith("Member 3 is lost")
+
+
+def test_only_more_cores_than_before_restart_a_reduced_run() -> None:
+    run = job(members=("1",), members_left=True, cores=4)
+    for cores in (1, 2, 4):
+        assert scaling.react_to_growth(run, cores) is ScalingDecision.CONTINUE
+    for cores in (0, 5):  # 0: unknown
+        assert scaling.react_to_growth(run, cores) is ScalingDecision.RESTART
+    assert scaling.react_to_growth(replace(run, members_left=False), 2) is ScalingDecision.RESTART
+    assert scaling.react_to_growth(replace(run, cores=0), 2) is ScalingDecision.RESTART
+
+
+def test_real_time_run_restarts_on_the_members_that_stay() -> None:
+    run = real_time(runs_on("1", "2", chosen=OFF))
+    taken = after(MembersChanged(), run, at("1", "2", leaving="2"))
+    assert (taken.job.stop_goal, taken.history_event) == (StopGoal.RESTART, "member leaving")
+    again = after(Stopped(RUN, True), taken.job, at("1", "2", leaving="2"))
+    assert (again.job.status, again.job.members) == (Status.STARTING, ("1",))
+    assert after(MembersChanged(), again.job, at("1", left="2")).outcome is Outcome.UNCHANGED
+
+
+def test_leaving_member_counts_for_a_quorum_until_it_is_gone() -> None:
+    run = runs_on("1", "2", chosen={**PROTECTED, **OFF}, quorum=2)
+    leaving = after(MembersChanged(), run, at("1", "2", leaving="2"))
+    assert leaving.job.status is Status.RUNNING
+    gone = after(MembersChanged(), leaving.job, at("1", left="2"))
+    assert (gone.job.stop_goal, gone.history_event) == (StopGoal.RESTART, "members missing")
+    waiting = after(Stopped(RUN, True), gone.job, at("1", left="2")).job
+    assert (waiting.status, waiting.waiting_for_members) == (Status.NOT_RUNNING, True)
+    assert after(MembersChanged(), waiting, at("1", "3", left="2")).job.status is Status.STARTING
+
+
+def test_run_without_members_waits_for_one() -> None:
+    run = after(MembersChanged(), runs_on("1", "2", chosen={**OFF, **NONE}), at("1", "2", leaving="12")).job
+    assert (run.status, run.members) == (Status.RUNNING, ())
+    gone = after(MembersChanged(), run, at(left="12"))
+    assert gone.job.stop_goal is StopGoal.RESTART and gone.history_message.startswith("No executor is left")
+    waiting = after(Stopped(RUN, False), gone.job, at(left="12"))
+    assert (waiting.job.status, waiting.job.waiting_for_members) == (Status.NOT_RUNNING, True)
+    assert after(MembersChanged(), waiting.job, at("3", left="12")).job.members == ("3",)
+
+
+@pytest.mark.parametrize(
+    ("event", "before"),
+    [
+        (Submit(), job(Status.NOT_RUNNING, run=0)),
+        (Resume(), job(Status.SUSPENDED)),
+        (RetryDue(RUN), job(Status.NOT_RUNNING, attempts=1, members=("1", "2"), members_left=True)),
+        (Stopped(RUN, True), job(Status.COMPLETING, StopGoal.RESTART)),
+        (EngineStarted(), job(members=("1", "2"))),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_new_run_does_not_use_a_leaving_member(event: Event, before: Job) -> None:
+    begun = after(event, before, at("1", "2", leaving="2", cores=1)).job
+    assert (begun.status, begun.members, begun.members_left, begun.cores) == (Status.STARTING, ("1",), False, 1)
+    assert after(MembersChanged(), begun, at("1", left="2", cores=1)) == Step(begun, Outcome.UNCHANGED)
+    waiting = after(event, before, at("2", leaving="2")).job
+    assert (waiting.status, waiting.waiting_for_members) == (Status.NOT_RUNNING, True)
+
+
+def test_leaving_members_do_not_count_for_a_new_quorum() -> None:
+    fresh = job(Status.NOT_RUNNING, chosen=PROTECTED, run=0)
+    assert after(Submit(), fresh, at("1", "2", leaving="2")).job.quorum == 1
+    run = runs_on("1", chosen={**PROTECTED, **OFF}, quorum=1)
+    assert after(MembersSettled(), run, at("1", "2", "3", leaving="23")).job.quorum == 1
+    suspended = job(Status.SUSPENDED, chosen=PROTECTED, quorum=3)
+    altered = after(AlterOptions(suspended.plan, suspended.plan), suspended, at("1", "2", leaving="2"))
+    assert altered.job.quorum == 1
+
+
+def test_job_that_waits_for_a_retry_ignores_a_planned_departure() -> None:
+    failed = after(RunFailed(RUN, RETRYABLE_ERROR), runs_on("1", "2", chosen=OFF), at("1", "2", leaving="2")).job
+    assert after(MembersChanged(), failed, at("1", left="2")) == Step(failed, Outcome.UNCHANGED)
+
+
 # --- waiting for members ---------------------------------------------------------------------------------------------
 
 WAITING = job(Status.NOT_RUNNING, chosen=PROTECTED, quorum=2, waiting_for_members=True)
@@ -415,7 +568,7 @@ def test_engine_without_repartitioning_keeps_partitions() -> None:
 @pytest.mark.parametrize("event", [MembersSettled(), Restart()], ids=["joined", "restart"])
 def test_restart_with_more_cores_repartitions_a_copy_of_the_state(event: Event) -> None:
     before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)
-    context = replace(at("1", "2"), cores=4)
+    context = at("1", "2", cores=4)
     taken = after(event, before, context)
     assert (taken.job.status, taken.job.stop_goal) == (Status.COMPLETING, StopGoal.UPDATE)
     assert taken.actions == (StopRun(taken.job),)
@@ -440,14 +593,12 @@ def test_restart_with_more_cores_repartitions_a_copy_of_the_state(event: Event) 
 
 
 def test_partition_limit_is_kept_and_reported() -> None:
-    taken = after(
-        MembersSettled(), job(of=LIMITED, session_defaults=CUT, members=("1",)), replace(at("1", "2"), cores=4)
-    )
+    taken = after(MembersSettled(), job(of=LIMITED, session_defaults=CUT, members=("1",)), at("1", "2", cores=4))
     assert taken.job.stop_goal is StopGoal.RESTART and "cannot be repartitioned" in taken.history_message
 
 
 def test_job_continues_with_state_that_cannot_be_repartitioned() -> None:
-    context = replace(at("1", "2"), cores=4)
+    context = at("1", "2", cores=4)
     before = job(of=COUNTS, session_defaults=CUT, members=("1",))
     stopped = after(Stopped(RUN, True), after(Restart(), before, context).job, context)
     failed = after(UpdateFailed(RUN, RETRYABLE_ERROR), stopped.job, context)
@@ -466,7 +617,7 @@ def test_job_continues_with_state_that_cannot_be_repartitioned() -> None:
 
 
 def test_job_falls_back_to_the_old_state_after_repartitioning_fails() -> None:
-    context = replace(at("1", "2"), cores=4)
+    context = at("1", "2", cores=4)
     asked = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context)
     spread = after(UpdatePrepared(RUN), after(Stopped(RUN, True), asked.job, context).job, context).job
     run = RunId(spread.id, spread.run)
@@ -479,7 +630,7 @@ def test_job_falls_back_to_the_old_state_after_repartitioning_fails() -> None:
 
 
 def test_suspend_and_replace_during_repartitioning() -> None:
-    context = replace(at("1", "2"), cores=4)
+    context = at("1", "2", cores=4)
     widening = after(Restart(), job(of=COUNTS, session_defaults=CUT, members=("1",)), context).job
     assert after(Suspend(), widening, context).job.stop_goal is StopGoal.SUSPEND
     update = after(Update(version(), widening.plan), widening, context)
@@ -488,7 +639,7 @@ def test_suspend_and_replace_during_repartitioning() -> None:
 
 def test_state_is_not_repartitioned_without_members() -> None:
     before = job(of=COUNTS, session_defaults=CUT, members=("1",), attempts=2)
-    context = replace(at("1", "2"), cores=4)
+    context = at("1", "2", cores=4)
     stopping = after(Restart(), before, context).job
     copying = after(Stopped(RUN, True), stopping, context).job
     for widening, done in ((stopping, Stopped(RUN, True)), (copying, UpdateFailed(RUN, RETRYABLE_ERROR))):

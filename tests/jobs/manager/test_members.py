@@ -188,6 +188,64 @@ def test_show_members_includes_lost_members(cluster: JobsHarness) -> None:
     assert [(row[0], row[at_status]) for row in shown.rows] == [("1", "ACTIVE"), ("2", "GONE")]
 
 
+@pytest.mark.parametrize("options", [{}, OFF, {**OFF, **NONE}], ids=["scaling", "guaranteed", "without guarantee"])
+def test_planned_departure_and_replacement_restart_nothing(tmp_path: Path, options: dict[str, str]) -> None:
+    engine = InMemoryRuntime(there=frozenset("12"), cores_each=2)
+    with run_manager(tmp_path, engine) as jobs:
+        job_id = jobs.make(options=options)
+        engine.drain("1")
+        assert [row[4] for row in jobs.sql("SHOW MEMBERS").rows] == ["LEAVING", "ACTIVE"]
+        engine.leave("1")
+        engine.join("3")
+        left = jobs.manager.view_after_pending_events(jobs.job(job_id)).job
+        assert (left.status, left.run, left.members) == (Status.RUNNING, 1, ("2", "3"))
+        assert jobs.titles(job_id)[-2:] == ["member leaving", "members replaced"]
+        engine.join("4")
+        if options:
+            assert jobs.manager.view_after_pending_events(jobs.job(job_id)).job.run == 1
+        else:
+            assert jobs.wait_run(job_id, 2).members == ("2", "3", "4")
+
+
+def test_member_that_joins_before_another_one_leaves_restarts_nothing(tmp_path: Path) -> None:
+    now = [1000.0]
+    engine = InMemoryRuntime(there=frozenset("12"), cores_each=2)
+    settings = replace(QUICK, scale_up_delay_seconds=1000.0)
+    with run_manager(tmp_path, engine, settings, clock=lambda: now[0]) as jobs:
+        job_id = jobs.make()
+        engine.join("3")
+        engine.drain("1")
+        jobs.manager.view_after_pending_events(jobs.job(job_id))
+        now[0] += 1100.0
+        for _ in range(3):
+            view = jobs.manager.view_after_pending_events(jobs.job(job_id))
+        assert (view.job.run, view.job.members) == (1, ("2", "3"))
+
+
+def test_restart_rescales_to_the_cores_that_stay(tmp_path: Path) -> None:
+    engine = InMemoryRuntime(COUNTS, there=frozenset("123"), cores_each=2)
+    with run_manager(tmp_path, engine) as jobs:
+        job_id = jobs.make()
+        engine.drain("3")
+        assert jobs.reply("RESTART JOB j")[0] == "RUNNING"
+        assert jobs.job(job_id).version.session_defaults == {"spark.sql.shuffle.partitions": "4"}
+        engine.leave("3")
+        assert jobs.manager.view_after_pending_events(jobs.job(job_id)).job.run == 2
+
+
+def test_drained_cluster_waits_for_members(cluster: JobsHarness) -> None:
+    job_id = cluster.make(options=OFF)
+    cluster.runtime.drain("1", "2")
+    row = cluster.row("CREATE JOB k AS INSERT INTO out SELECT * FROM STREAM src")
+    assert row["status"] == "NOT_RUNNING" and "Waiting for an executor" in str(row["message"])
+    assert cluster.job(job_id).status is Status.RUNNING
+    cluster.runtime.leave("1", "2")
+    assert cluster.wait_status(job_id, Status.NOT_RUNNING).waiting_for_members
+    cluster.runtime.join("3")
+    for each in (job_id, str(row["id"])):
+        assert cluster.wait_status(each, Status.RUNNING).members == ("3",)
+
+
 def test_growth_repartitions_the_state(tmp_path: Path) -> None:
     engine = InMemoryRuntime(COUNTS, there=frozenset("1"), cores_each=2)
     with run_manager(tmp_path, engine) as jobs:

@@ -31,7 +31,7 @@ from jetsql.jobs.lifecycle.runtime import (
     UserSession,
 )
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
-from jetsql.jobs.model.cluster_member import Member, MemberStatus
+from jetsql.jobs.model.cluster_member import ClusterState, Member, MemberStatus
 from jetsql.jobs.model.function import Function, FunctionColumn
 from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -123,9 +123,11 @@ class InMemoryRuntime:
     newest: Job | None = None
     makes_local_windows: bool = False  # no engine of an earlier release does
     there: frozenset[str] = frozenset({"driver"})  # members, see `join` and `leave`
-    gone: list[str] = field(default_factory=list)  # members that have left
+    leaving: frozenset[str] = frozenset()  # those that leave as planned, see `drain`
+    gone: list[str] = field(default_factory=list)  # members that were lost or have left
+    left: frozenset[str] = frozenset()  # those of them that have left as planned
     cores_each: int = 0  # of a member; 0 if unknown
-    watching: MembersListener = field(default=lambda members, cores: None)
+    watching: MembersListener = field(default=lambda cluster: None)
     lock: RLock = field(default_factory=RLock)
 
     # --- the protocol ------------------------------------------------------------------------------------------------
@@ -355,14 +357,16 @@ class InMemoryRuntime:
         return {"jetsql": "0", "spark": "0"}
 
     def members(self) -> tuple[Member, ...]:
-        return tuple(_member(each, MemberStatus.ACTIVE) for each in sorted(self.there)) + tuple(
-            _member(each, MemberStatus.GONE) for each in self.gone
+        present = (
+            _member(each, MemberStatus.LEAVING if each in self.leaving else MemberStatus.ACTIVE)
+            for each in sorted(self.there)
         )
+        return (*present, *(_member(each, MemberStatus.GONE) for each in self.gone))
 
     def watch_members(self, listener: MembersListener) -> None:
         with self.lock:
             self.watching = listener
-            listener(self.there, self.cores_each * len(self.there))
+            self._report()
 
     def session_defaults(self) -> dict[str, str]:
         return {"spark.sql.shuffle.partitions": "2"}
@@ -375,14 +379,27 @@ class InMemoryRuntime:
             self._there(self.there | {member})
 
     def leave(self, *members: str) -> None:
+        """Remove the members, which are lost unless they were drained."""
         for member in members:
             self.gone.append(member)
+            self.left |= self.leaving & {member}
             self._there(self.there - {member})
+
+    def drain(self, *members: str) -> None:
+        """Let the members begin to leave as planned."""
+        for member in members:
+            self.leaving |= {member}
+            self._there(self.there)
 
     def _there(self, members: frozenset[str]) -> None:
         with self.lock:
             self.there = members
-            self.watching(members, self.cores_each * len(members))
+            self.leaving &= members
+            self._report()
+
+    def _report(self) -> None:
+        cores = self.cores_each * len(self.there - self.leaving)
+        self.watching(ClusterState(self.there, self.leaving, self.left, cores))
 
     # --- what tests do -----------------------------------------------------------------------------------------------
 

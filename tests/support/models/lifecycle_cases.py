@@ -9,6 +9,7 @@ from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.model.body_analysis import Analysis
 from jetsql.jobs.model.job import Cause, Job, RunId, SnapshotRequest, Status, StopGoal, Version
+from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from tests.support.engines.in_memory_runtime import analysis
@@ -45,6 +46,11 @@ def job(
     if goal is StopGoal.UPDATE:
         plain = replace(plain, pending_version=version())
     return changed(plain, **changes)
+
+
+def real_time(of: Job) -> Job:
+    """Return a job with the trigger realTime, which the planner accepts only for some sources and sinks."""
+    return of.with_plan(replace(of.plan, options=replace(of.plan.options, trigger=Trigger.REAL_TIME)))
 
 
 def after(event: Event, before: Job, context: StepContext = NOW) -> Step:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Final
 
 from jetsql.jobs.lifecycle.events import (
@@ -60,6 +61,7 @@ from jetsql.jobs.lifecycle.runtime import (
 )
 from jetsql.jobs.lifecycle.step_context import CRASHES_MOST, StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
+from jetsql.jobs.model.cluster_member import ClusterState
 from jetsql.jobs.model.job import CANCELLED, Cause, Job, RunId, Snapshot, SnapshotRequest, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
@@ -106,7 +108,10 @@ MOVES: Final = (
     ),
     *(f"action: {how}" for how in ("works", "forced", "fails")),
     *(f"engine: {how}" for how in ("killed", "crashed", "crashed by it", "closed", "closed, late")),
-    *(f"members: {what}" for what in ("one joins", "one leaves", "all leave", "settled")),
+    *(
+        f"members: {what}"
+        for what in ("one joins", "one is lost", "all are lost", "one leaves", "one has left", "settled")
+    ),
     *("copy: ", "late report: ", "delay is over: ", "newer job: "),
 )
 OF: Final = "version"  # an option with the version that a plan was made for
@@ -125,7 +130,8 @@ class Life:
     def __init__(
         self, trigger: str, attempts: int, opening: Sequence[str], scaling: bool = True, protection: bool = False
     ) -> None:
-        self.members = frozenset({"0", "1"})
+        self.cluster = ClusterState(frozenset({"m0", "m1"}), cores=2)
+        self.member_ids = count(2)  # Spark uses no id twice
         flags = {"autoScaling": str(scaling).lower(), "splitBrainProtectionEnabled": str(protection).lower()}
         self.submit({"trigger": trigger, "restartAttempts": str(attempts), **flags})
         for move in opening:
@@ -179,7 +185,7 @@ class Life:
 
     def take(self, event: Event) -> Step:
         before = self.job
-        taken = apply_event(before, event, StepContext(self.now, closing=self.closing, members=self.members))
+        taken = apply_event(before, event, StepContext(self.now, closing=self.closing, cluster=self.cluster))
         self.job = taken.job
         self.queue.extend(action for action in taken.actions if not isinstance(action, ScheduleRetry))
         self.timers.extend(action.run for action in taken.actions if isinstance(action, ScheduleRetry))
@@ -219,14 +225,36 @@ class Life:
         return self.count
 
     def change_members(self, what: str) -> None:
+        there, leaving, left = self.cluster.members, self.cluster.leaving, self.cluster.left
+        oldest = frozenset([min(there)] if there else [])
         match what:
             case "one joins":
-                self.members |= {str(self.number())}
+                there |= {f"m{next(self.member_ids)}"}
+            case "one is lost":
+                there -= oldest
+            case "all are lost":
+                there = frozenset()
             case "one leaves":
-                self.members -= {min(self.members, default="")}
-            case "all leave":
-                self.members = frozenset()
-        self.take(MembersSettled() if what == "settled" else MembersChanged())
+                leaving |= oldest
+            case "one has left":
+                there, left = there - oldest, left | oldest
+        leaving &= there
+        self.cluster = ClusterState(there, leaving, left, cores=len(there - leaving))
+        if what == "settled":
+            self.take(MembersSettled())
+        else:
+            before = self.job
+            self.check_members(before, self.take(MembersChanged()))
+
+    def check_members(self, before: Job, taken: Step) -> None:
+        """Check that a planned departure neither stops a run that has members left nor is taken for a loss."""
+        lost = set(before.members) - self.cluster.members - self.cluster.left
+        enough = len(self.cluster.members) >= max(1, before.quorum)
+        if before.status in (Status.STARTING, Status.RUNNING) and enough and not lost:
+            assert taken.job.status is before.status, "stopped for a planned departure"
+        if taken.job.status in (Status.STARTING, Status.RUNNING):
+            assert not set(taken.job.members) & self.cluster.planned, "runs on a member that has left"
+            assert len(self.cluster.members) >= max(1, taken.job.quorum) or self.closing, "runs without its members"
 
     # --- users -------------------------------------------------------------------------------------------------------
 
@@ -512,7 +540,7 @@ class Life:
         if status is Status.NOT_RUNNING:
             assert self.timers or under_way or self.job.waiting_for_members
         if self.job.waiting_for_members:
-            assert status is Status.NOT_RUNNING and len(self.members) < max(1, self.job.quorum)
+            assert status is Status.NOT_RUNNING and len(self.cluster.staying) < max(1, self.job.quorum)
         if status in (Status.SUSPENDED, Status.FAILED, Status.COMPLETED):
             assert not self.engine.alive
 

@@ -75,7 +75,7 @@ public final class RealTimeCheck {
   public static int cores(SparkSession session) {
     var context = session.sparkContext();
     if (context.executorAllocationManager().isDefined()) return Integer.MAX_VALUE;
-    return context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile());
+    return ClusterExecutors.parallelTasks(context);
   }
 
   /**
