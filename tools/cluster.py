@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -70,6 +71,10 @@ class Cluster:
         """Kill a member and its executors (kill -9)."""
         _kill(member)
         self.members.remove(member)
+
+    def drain(self, member: psutil.Popen) -> None:
+        """Let the executors of a member leave as planned. The member itself stays, without executors."""
+        member.send_signal(signal.SIGPWR)
 
     def suspend(self, member: psutil.Popen) -> None:
         """Suspend the processes of a member until `resume`, which simulates an unreachable machine."""

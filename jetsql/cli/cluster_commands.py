@@ -137,7 +137,8 @@ def join(
     """Join a Spark cluster as a member, in the foreground.
 
     The member needs the cluster's secret: copy the file that `jetsql master` makes from the master's machine. Jobs of
-    engines in the cluster restart to use the new member, see the job option `autoScaling`. Ctrl-C leaves the cluster.
+    engines in the cluster restart to use the new member, see the job option `autoScaling`. Ctrl-C leaves the cluster,
+    and jobs lose the member. After `kill -PWR PID`, it leaves as planned: its tasks end first, and no job restarts.
 
     \b
     Examples:

@@ -25,6 +25,7 @@ from tools.cluster import ROOT, Cluster, cluster, wait_until
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROWS = 20
+TASK_ROWS = 210_000_000  # of a task that runs for some seconds
 OFF = "'autoScaling' = 'false'"
 NONE = "'processingGuarantee' = 'none'"
 PROTECTED = "'splitBrainProtectionEnabled' = 'true'"
@@ -110,7 +111,21 @@ class Engine:
         return " ".join(row["message"] for row in self.history(job))
 
     def members(self, status: str = "ACTIVE") -> list[str]:
-        return [row["id"] for row in self.sql("SHOW MEMBERS") if row["status"] == status and not row["is_driver"]]
+        return [row["id"] for row in self.executors(status)]
+
+    def executors(self, status: str = "ACTIVE") -> list[dict[str, Any]]:
+        return [row for row in self.sql("SHOW MEMBERS") if row["status"] == status and not row["is_driver"]]
+
+    def drain(self, member: int) -> dict[str, Any]:
+        """Let the executor of a member leave as planned, wait until it is gone, and return its row."""
+        process, before = self.spark.members[member], self.members()
+        self.spark.drain(process)
+        wait_until(lambda: len(self.members()) < len(before), "no executor leaves")
+        [id_] = set(before) - set(self.members())
+        wait_until(lambda: id_ in self.members("GONE"), f"executor {id_} is not gone")
+        self.spark.kill(process)
+        [row] = [row for row in self.sql("SHOW MEMBERS") if row["id"] == id_]
+        return row
 
     def have(self, count: int, cores: int = 1) -> None:
         """Let so many members be there, the newest of them with so many cores where one is missing."""
@@ -128,6 +143,10 @@ class Engine:
 
     def wait_title(self, job: str, title: str) -> None:
         wait_until(lambda: title in self.titles(job), f"{job} has no event '{title}'")
+
+    def wait_newest(self, job: str, title: str) -> None:
+        """Wait until the newest event of the job has this title."""
+        wait_until(lambda: self.titles(job)[-1] == title, f"the newest event of {job} is not '{title}'")
 
     def wait_for_batches(self, *jobs: str) -> None:
         """Wait until each job has committed two more batches."""
@@ -208,7 +227,7 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
         engine.wait_run(job, 2)
     engine.wait_for_batches("kept", "stays")
     assert [engine.runs(job) for job in ("stays", "stays_at_least", "stays_new")] == [1, 1, 1]
-    assert all(row["completed_tasks"] > 0 for row in engine.sql("SHOW MEMBERS") if not row["is_driver"])
+    wait_until(lambda: all(row["completed_tasks"] for row in engine.executors()), "a member has run no task")
 
     engine.spark.kill(engine.spark.members[0])
     for job in ("kept", "restarted"):
@@ -224,6 +243,76 @@ def test_each_cell_of_the_table(engine: Engine) -> None:
     titles = [title for title in engine.titles("kept") if title in ("members joined", "member lost")]
     assert titles == ["members joined", "members joined", "member lost"]
     engine.drop("kept", "restarted", "stays", "stays_at_least")
+
+
+def test_planned_departure_restarts_nothing(engine: Engine) -> None:
+    engine.have(2)
+    engine.keep("flows")
+    engine.keep("flows_off", OFF)
+    engine.count("sums")
+    engine.count("sums_off", OFF)
+    scaling, fixed = ("flows", "sums"), ("flows_off", "sums_off")
+    jobs = (*scaling, *fixed)
+    engine.wait_for_batches(*jobs)
+
+    for member in (1, 0):
+        gone = engine.drain(member)
+        assert gone["reason"].startswith("It left as planned. Executor decommission: worker decommissioned")
+        engine.wait_for_batches(*jobs)
+        engine.have(2)
+        for job in jobs:
+            engine.wait_newest(job, "members replaced")
+        engine.wait_for_batches(*jobs)
+    assert [engine.runs(job) for job in jobs] == [1] * len(jobs)
+    assert all(engine.titles(job)[-4:] == ["member leaving", "members replaced"] * 2 for job in jobs)
+
+    engine.spark.kill(engine.spark.members[0])
+    for job in scaling:
+        engine.wait_run(job, 2)
+    for job in fixed:
+        engine.wait_status(job, "SUSPENDED")
+    engine.wait_for_batches(*scaling)
+    for job in ("flows", "flows_off"):
+        engine.check_once(job, job)
+    for job in ("sums", "sums_off"):
+        engine.check_totals(job, job)
+    engine.drop("flows", "flows_off", "sums", "sums_off")
+
+
+def test_executor_that_is_killed_while_it_leaves_is_no_loss(engine: Engine) -> None:
+    engine.have(2)
+    engine.keep("continues")
+    engine.count("continues_off", OFF)
+    engine.wait_for_batches("continues", "continues_off")
+    long = f"SELECT sum(id % 7) AS total FROM range(0, {2 * TASK_ROWS}, 1, 2)"
+    with ThreadPoolExecutor(1) as beside:
+        answer = beside.submit(engine.other, long)
+        wait_until(lambda: all(row["active_tasks"] for row in engine.executors()), "not all executors are busy")
+        doomed = engine.spark.members[0]
+        engine.spark.drain(doomed)
+        wait_until(lambda: engine.members("LEAVING"), "no executor leaves")
+        engine.spark.kill(doomed)
+        assert answer.result() == [{"total": sum(n % 7 for n in range(7)) * (2 * TASK_ROWS // 7)}]
+    assert engine.executors("GONE")[-1]["reason"].startswith("It left as planned.")
+    engine.wait_for_batches("continues", "continues_off")
+    assert [engine.runs(job) for job in ("continues", "continues_off")] == [1, 1]
+    engine.check_once("continues", "continues")
+    engine.check_totals("continues_off", "continues_off")
+    engine.drop("continues", "continues_off")
+
+
+def test_last_executor_leaves_and_jobs_wait(engine: Engine) -> None:
+    engine.have(1)
+    engine.keep("waits_on", OFF)
+    engine.wait_for_batches("waits_on")
+    engine.drain(0)
+    engine.wait_status("waits_on", "NOT_RUNNING")
+    assert "No executor is left: the job waits for one" in engine.messages("waits_on")
+    engine.have(1)
+    engine.wait_run("waits_on", 2)
+    engine.wait_for_batches("waits_on")
+    engine.check_once("waits_on", "waits_on")
+    engine.drop("waits_on")
 
 
 def test_repartitioning_over_more_cores_survives_a_crash(engine: Engine) -> None:
