@@ -152,7 +152,7 @@ class Settings:
             SettingSpec(parse_folder, "The folder of the store, the checkpoints, the tables and the log.", is_path=True)
         )
     )
-    master: str = setting("local[*]", parse_master_url, "Spark's master.")
+    master: str = setting("local[*]", parse_master_url, "Spark's master; `k8s` in a pod of Kubernetes.")
     driver_memory: str | None = setting(None, parse_memory, "The memory of the engine's Java process, such as `2g`.")
     single_file_bytes: int = setting(
         256 * 1024,

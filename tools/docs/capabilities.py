@@ -239,10 +239,10 @@ LIMITS: Final = (
     ),
     Limit(
         "Kubernetes and YARN",
-        "Spark's masters `k8s://` and `yarn` are accepted, and not tested.",
+        "An engine and executors as pods are tested on one node of Kubernetes. The master `yarn` is not tested.",
         "reference/versions.md",
         "docs/reference/versions.md",
-        "| `local[*]`, and `spark://` on one machine |",
+        "and `k8s` on one node of Kubernetes 1.34 |",
     ),
 )
 

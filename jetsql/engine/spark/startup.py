@@ -28,6 +28,7 @@ from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.spark.executors import DECOMMISSION
 from jetsql.engine.spark.hadoop_settings import configure_hadoop
+from jetsql.engine.spark.kubernetes_pod import with_pod_settings
 from jetsql.engine.spark.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
@@ -68,14 +69,15 @@ def silence_query_errors() -> None:
 def start_spark(start: SparkStart) -> SparkSession:
     """Start a session with Hive's metastore on embedded Derby in the home folder.
 
-    Raises EngineError INVALID_SETTING for Kryo as the serializer; ENGINE_NOT_STARTED when Java is missing, the master
-    is wrong or Spark refuses a setting; EXTERNAL_SYSTEM_UNAVAILABLE when the connector of a table format cannot be
-    downloaded.
+    Raises EngineError INVALID_SETTING for Kryo as the serializer, and for an address that executors on Kubernetes do
+    not reach; ENGINE_NOT_STARTED when Java is missing, the master is wrong or Spark refuses a setting;
+    EXTERNAL_SYSTEM_UNAVAILABLE when the connector of a table format cannot be downloaded.
     """
     _check_serializer(start.conf)
     check_java()
     jar()
     check_formats(start.formats)
+    start = with_pod_settings(start)
     confs = _confs(start)
     silence_query_errors()
     log_size = start.log.stat().st_size if start.log.exists() else 0
