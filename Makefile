@@ -15,7 +15,7 @@ SLOW := -m slow -n 0 --durations=20
 # An hour of random statements of a user without rights; it reports how many there were.
 WALK := tests/engine/session/test_rights_walk.py
 
-.PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks console bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks image console bench faults release clean environment
 
 help:
 	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -32,6 +32,7 @@ help:
 	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL nor a browser"
 	@echo "make test-clients    SQLAlchemy's own suite, JetSQL without the engine, other clients (the first time fetches some 1 GB)"
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
+	@echo "make image           the image of the engine, as root, with Debian's buildah"
 	@echo "make docs            the documentation site, in build/site"
 	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"
 	@echo "make bench           the benchmarks"
@@ -117,6 +118,10 @@ test-clients:
 test-sparks:
 	@tools/prepare java postgresql
 	@$(PYTHON) -m tools.sparks
+
+image:
+	@tools/prepare java buildah
+	@$(PYTHON) -m tools.kubernetes image
 
 docs:
 	@tools/prepare

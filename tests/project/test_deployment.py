@@ -1,4 +1,4 @@
-"""The files in examples/deployment: systemd accepts the units, and the other files say what the engine does."""
+"""The files in examples/deployment and deploy: systemd accepts the units, and the others say what the engine does."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from jetsql.settings.engine_settings import SPECS
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "examples" / "deployment"
+IMAGE = (ROOT / "deploy" / "image" / "Containerfile").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "how-to" / "systemd.md").read_text(encoding="utf-8")
 STOP_SECONDS = int(JobSettings.stop_deadline_seconds + JobSettings.close_wait_seconds)
 UNITS = {
@@ -63,7 +64,7 @@ def test_all_supervisors_wait_for_a_graceful_stop() -> None:
         assert f"TimeoutStopSec={STOP_SECONDS}\n" in unit(name) and "KillSignal=SIGTERM\n" in unit(name)
     pod = documents()[-1]["spec"]["template"]["spec"]
     assert pod["terminationGracePeriodSeconds"] > STOP_SECONDS
-    assert "STOPSIGNAL SIGTERM" in unit("Containerfile")
+    assert "STOPSIGNAL SIGTERM" in IMAGE
 
 
 def test_probes_distinguish_liveness_and_readiness() -> None:
@@ -76,6 +77,6 @@ def test_probes_distinguish_liveness_and_readiness() -> None:
 def test_only_settings_that_exist_are_set() -> None:
     [engine] = documents()[-1]["spec"]["template"]["spec"]["containers"]
     names = [each["name"] for each in engine["env"]]
-    names += re.findall(r"JETSQL_\w+", unit("Containerfile") + unit("jetsql.service"))
+    names += re.findall(r"JETSQL_\w+", IMAGE + unit("jetsql.service"))
     used = {name.removeprefix("JETSQL_").lower() for name in names if name.startswith("JETSQL_")}
     assert used - {"home", "config"} <= set(SPECS) | {"master", "driver_memory"}

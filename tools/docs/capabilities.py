@@ -239,10 +239,10 @@ LIMITS: Final = (
     ),
     Limit(
         "Kubernetes and YARN",
-        "An engine and executors as pods are tested on one node of Kubernetes. The master `yarn` is not tested.",
+        "Spark's masters `k8s`, `k8s://` and `yarn` are accepted, and not tested on a cluster.",
         "reference/versions.md",
         "docs/reference/versions.md",
-        "and `k8s` on one node of Kubernetes 1.34 |",
+        "| `local[*]`, and `spark://` on one machine |",
     ),
 )
 

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,8 @@ _RESOLVE: Final = Path(__file__).with_name("Resolve.java")
 _CONNECTORS: Final = ROOT / "java/src/main/resources/dev/jetsql/versions/connectors.properties"
 _COMPILED: Final = ("kafka", "avro")
 """The connectors whose classes the Java sources use."""
+_EXCLUDED: Final = re.compile(r"\b(\w+_)?EXCLUDED\b")
+"""The name of a list of packages in the table of connectors."""
 SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java options of tools and of engines in tests, which run for seconds.
 
@@ -55,13 +58,13 @@ def connectors(spark: str | None = None) -> list[Path]:
     return fetch(*connector_uris(spark))
 
 
-def connector_uris(spark: str | None = None) -> list[str]:
+def connector_uris(spark: str | None = None, names: Iterable[str] = _COMPILED) -> list[str]:
     """Return the URIs of the connectors' packages, for `fetch`. spark: such as 4.1; None is the newest."""
     lines = _CONNECTORS.read_text(encoding="utf-8").splitlines()
     table = dict(line.split(" = ", 1) for line in lines if " = " in line)
     version = spark or supported_sparks()[-1]
-    uris = [uri for connector in _COMPILED for uri in table[f"{connector}.{version}"].split()]
-    return [uri.replace("EXCLUDED", table["excluded"]) for uri in uris]
+    uris = [uri for connector in names for uri in table[f"{connector}.{version}"].split()]
+    return [_EXCLUDED.sub(lambda name: table[name[0].lower()], uri) for uri in uris]
 
 
 def supported_sparks() -> list[str]:
