@@ -62,16 +62,20 @@ class ClassArchive:
         # A log that users read should have no line about an archive that Java ignores.
         return (f"-XX:SharedArchiveFile={self.file}", "-Xlog:cds=off", "-Xlog:class+path=off")
 
+    def exists(self) -> bool:
+        """Return whether the archive exists, as far as this user can see."""
+        return os.path.exists(self.file)  # unlike a path's own method, it raises nothing
+
     def is_usable(self) -> bool:
-        """Return whether the archive exists, and only this user or root can have written it."""
+        """Return whether this user can read the archive, and only this user or root can have written it."""
         try:
-            return all(_is_private(path) for path in (self.file, self.file.parent))
+            return os.access(self.file, os.R_OK) and all(_is_private(path) for path in (self.file, self.file.parent))
         except OSError:
             return False
 
     def is_missing(self) -> bool:
         """Return whether the archive should be made: it does not exist, and making it has not failed."""
-        return not self.file.exists() and not self.failure.exists()
+        return not self.exists() and not os.path.exists(self.failure)
 
     def discard(self, reason: str) -> None:
         """Delete the archive, and keep the reason, so that it is not made again."""

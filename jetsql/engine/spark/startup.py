@@ -123,8 +123,10 @@ def _launch(start: SparkStart, confs: Mapping[str, str]) -> Any:
     """Launch the JVM; if it ends immediately with an archive of Spark's classes, without the archive."""
     archive = None if start.class_archives is None else find_archive(start.class_archives)
     if archive is None or not archive.is_usable():
-        if archive is not None and archive.file.exists():
-            _LOG.warning("Java starts without %s, because another user can write it or its folder", archive.file)
+        if archive is not None and archive.exists():
+            _LOG.warning(
+                "Java starts without %s: it cannot be read, or another user can write it or its folder", archive.file
+            )
         return launch_jvm(start, confs)
     try:
         return launch_jvm(start, confs)

@@ -57,6 +57,20 @@ def test_an_archive_is_used(folder: Path) -> None:
     assert archive_options(None) == ()
 
 
+def test_archive_that_cannot_be_read_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = archive_of(folder)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, mode: mode != os.R_OK)
+        assert archive_options(folder) == () and archive.exists()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "stat", raise_permission_error)
+        assert archive_options(folder) == () and not archive.exists() and archive.is_missing()
+
+
+def raise_permission_error(*path: object, **options: object) -> None:
+    raise PermissionError("closed folder")
+
+
 def test_another_java_or_spark_has_another_archive(folder: Path, java: Path, spark: Path) -> None:
     archive_of(folder)
     (java / "release").write_text('JAVA_VERSION="17.0.2"')
