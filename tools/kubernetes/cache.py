@@ -1,4 +1,4 @@
-"""What is kept between two builds, and the errors of this machine and of a build."""
+"""The cache of downloads and of what was built, and the errors of this machine and of a build."""
 
 from __future__ import annotations
 
