@@ -1,4 +1,1 @@
-"""The image of the engine, which is built without a container engine and without an image registry.
-
-    python -m tools.kubernetes image
-"""
+"""Build the image of the engine without a container engine and an image registry: `python -m tools.kubernetes image`."""
