@@ -1,1 +1,1 @@
-"""Build the image of the engine without a container engine and an image registry: `python -m tools.kubernetes image`."""
+"""Build the image of the engine without a container engine or an image registry: `python -m tools.kubernetes image`."""
