@@ -57,9 +57,7 @@ public final class ApprovedPlans {
                     calls.map(StackWalker.StackFrame::getClassName).anyMatch(ApprovedPlans::isOf));
   }
 
-  /**
-   * Returns whether there can be code of a table format: without it, no gate looks at the calls.
-   */
+  /** Returns whether there can be code of a table format. Without it, no gate walks the calls. */
   private static boolean isFormatLoaded() {
     if (!isFormatLoaded)
       isFormatLoaded =
