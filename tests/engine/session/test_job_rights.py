@@ -34,7 +34,7 @@ def shared(engine: EngineInstance, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture
 def users(shared: JobUsers) -> Iterator[JobUsers]:
     yield shared
-    shared.drop_jobs()
+    shared.ann.drop_jobs()
 
 
 def _bodies() -> Iterator[ParameterSet]:
@@ -168,7 +168,7 @@ def copying(users: JobUsers) -> Iterator[JobUsers]:
     users.run("GRANT OPERATE ON JOB copying TO bob")
     _wait(users)
     yield users
-    users.drop_jobs()
+    users.ann.drop_jobs()
     users.run("DROP TABLE IF EXISTS s.source")
     users.run("DROP TABLE s.copy")
 

@@ -100,7 +100,7 @@ def places(users: JobUsers) -> Iterator[Places]:
         folders = Places(users, Path(folder))
         users.run(f"GRANT USAGE ON LOCATION 'file://{folders.inside}' TO ann")
         yield folders
-        users.drop_jobs()
+        users.ann.drop_jobs()
         for row in users.run("SHOW TABLES IN own"):
             users.run(f"DROP TABLE own.{row[1]}")
         users.run(f"REVOKE USAGE ON LOCATION 'file://{folders.inside}' FROM ann")

@@ -40,17 +40,9 @@ class JobUsers:
         [job] = [view.job for view in self.registry.live() if view.job.name == name]
         return job
 
-    def drop_jobs(self) -> None:
-        for view in self.registry.live():
-            self.run(f"DROP JOB '{view.job.id}'")
-
 
 @contextmanager
 def job_users(engine: EngineInstance, folder: Path) -> Iterator[JobUsers]:
     """Create the tables and users of the tests, and remove them and their jobs at the end."""
     with restricted(engine, folder) as ann:
-        users = JobUsers(engine, ann)
-        try:
-            yield users
-        finally:
-            users.drop_jobs()
+        yield JobUsers(engine, ann)

@@ -88,6 +88,11 @@ class Restricted:
         """Run a statement of the engine's owner, and return its rows."""
         return [tuple(row) for row in self.engine.spark.sql(text).collect()]
 
+    def drop_jobs(self) -> None:
+        """Drop the jobs that have not ended."""
+        for view in self.engine._manager.registry.live():
+            self.run_as_owner(f"DROP JOB '{view.job.id}'")
+
     def run(self, text: str, session: SparkSession | None = None) -> list[tuple[Any, ...]]:
         """Run a statement as ann and return its rows."""
         return [tuple(row) for row in (session or self.spark).sql(self.filled(text)).collect()]
@@ -131,6 +136,7 @@ def restricted(engine: EngineInstance, folder: Path) -> Iterator[Restricted]:
         yield session
     finally:
         session.close()
+        session.drop_jobs()
         for schema in ("hr", "s", "own"):
             engine.spark.sql(f"DROP SCHEMA {schema} CASCADE")
         for user in ("ann", "bob"):
