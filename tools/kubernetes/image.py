@@ -29,7 +29,6 @@ IMAGE: Final = "localhost/jetsql:test"
 CONNECTORS: Final = ("kafka", "avro", "postgresql", "s3")
 EXTRAS: Final = ("engine", "postgresql", "arrow", "oidc")
 _SUITE: Final = "bookworm"
-_MIRROR: Final = "http://deb.debian.org/debian"
 _PYTHON: Final = "3.11"
 """The Python of the suite."""
 _PACKAGES: Final = ("ca-certificates", "openjdk-17-jre-headless", "python3", "python3-venv", "tini")
@@ -82,7 +81,7 @@ def _base_image() -> str:
     )
     folder = CACHE / "base"
     shutil.rmtree(folder, ignore_errors=True)
-    command = ("debootstrap", "--variant=minbase", f"--include={','.join(_PACKAGES)}", _SUITE, str(folder), _MIRROR)
+    command = ("debootstrap", "--variant=minbase", f"--include={','.join(_PACKAGES)}", _SUITE, str(folder))
     _call(*PRIVATE_MOUNTS, *command, log=CACHE / "base.log")
     for each in ("var/cache/apt", "var/lib/apt/lists", "var/log", "debootstrap"):
         shutil.rmtree(folder / each, ignore_errors=True)

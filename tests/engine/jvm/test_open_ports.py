@@ -207,7 +207,8 @@ def check_closed(process: psutil.Process) -> None:
     for each in (process, *process.children(recursive=True)):
         stranger = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", program)
         found = subprocess.run((*stranger, str(each.pid)), capture_output=True, timeout=60, check=False)
-        assert found.stdout == b"" and found.stderr.count(b"Permission denied") >= 6, found
+        is_closed = found.stderr.count(b"Permission denied") >= 6 or not each.is_running()  # helpers of Java end soon
+        assert found.stdout == b"" and is_closed, found
 
 
 def test_event_logs_are_in_the_home_without_secrets(engine: ClientTestEngine, tmp_path: Path) -> None:
