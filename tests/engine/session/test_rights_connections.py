@@ -19,10 +19,10 @@ KAFKA = "CREATE TABLE own.k (id INT) USING kafka OPTIONS ('connection' = 'k', 't
 JDBC = "CREATE TABLE own.p USING jdbc OPTIONS ('connection' = 'pg', 'dbtable' = 'public.shown'"
 
 
-@pytest.fixture
-def connected(ann: Restricted, postgres: Postgres, tmp_path: Path) -> Iterator[Restricted]:
+@pytest.fixture(scope="module")
+def connections(ann: Restricted, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restricted]:
     """Yield the session of ann, who has USAGE on the connections `k` and `pg`, and not on `hidden`."""
-    password = tmp_path / "password"
+    password = tmp_path_factory.mktemp("secrets") / "password"
     password.write_text(PASSWORD)
     login = f"'driver' = '{POSTGRESQL.class_name}', 'user' = '{USER}', 'password' = 'secret:shop'"
     for statement in (
@@ -35,15 +35,16 @@ def connected(ann: Restricted, postgres: Postgres, tmp_path: Path) -> Iterator[R
     ):
         ann.run_as_owner(statement)
     yield ann
-    for statement in (
-        "DROP TABLE IF EXISTS own.p",
-        "DROP TABLE IF EXISTS own.k",
-        "DROP CONNECTION pg",
-        "DROP CONNECTION hidden",
-        "DROP CONNECTION k",
-        "DROP SECRET shop",
-    ):
+    for statement in ("DROP CONNECTION pg", "DROP CONNECTION hidden", "DROP CONNECTION k", "DROP SECRET shop"):
         ann.run_as_owner(statement)
+
+
+@pytest.fixture
+def connected(connections: Restricted) -> Iterator[Restricted]:
+    """Yield the session of ann, and drop the tables that a test creates with the connections."""
+    yield connections
+    connections.run_as_owner("DROP TABLE IF EXISTS own.p")
+    connections.run_as_owner("DROP TABLE IF EXISTS own.k")
 
 
 def refusal(ann: Restricted, text: str) -> str:
@@ -284,7 +285,9 @@ def test_other_statements_with_a_connection_are_refused(connected: Restricted, t
 
 def test_table_of_a_user_cannot_name_a_file(connected: Restricted, postgres: Postgres, tmp_path: Path) -> None:
     options = f"'url' = '{postgres.url}', 'driver' = '{POSTGRESQL.class_name}', 'dbtable' = 'pg_class'"
-    login = f"'user' = '{USER}', 'password' = 'secret:file:{tmp_path / 'password'}'"
+    password = tmp_path / "password"
+    password.write_text(PASSWORD)
+    login = f"'user' = '{USER}', 'password' = 'secret:file:{password}'"
     connected.run_as_owner(f"CREATE TABLE own.p USING jdbc OPTIONS ({options}, {login})")
     assert connected.run("SELECT count(*) FROM own.p")
     connected.run_as_owner("ALTER TABLE own.p OWNER TO ann")
