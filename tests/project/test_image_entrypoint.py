@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +83,21 @@ def test_classes_of_the_user_come_first(programs: Path, tmp_path: Path) -> None:
     more = {"SPARK_EXTRA_CLASSPATH": "/mine/*", "SPARK_CLASSPATH": "/other.jar", "SPARK_LOCAL_DIRS": str(tmp_path)}
     words = started(programs, "executor", **EXECUTOR, **more)
     assert words[words.index("-cp") + 1] == "/mine/*:/other.jar:/opt/spark/jars/*"
+
+
+def test_executor_leaves_as_planned_before_its_pod_ends(tmp_path: Path) -> None:
+    """Run the program that Kubernetes calls, with a process named java in its namespace."""
+    script = (ENTRYPOINT.with_name("decommission")).read_text().replace("/proc/[0-9]*", f"{tmp_path}/[0-9]*")
+    java = tmp_path / "java"
+    shutil.copy(shutil.which("bash") or "", java)
+    report = "trap 'echo PWR; exit' PWR; echo ready; while :; do sleep 0.1; done"
+    with subprocess.Popen([java, "-c", report], stdout=subprocess.PIPE, text=True) as executor:
+        assert executor.stdout is not None and executor.stdout.readline() == "ready\n"
+        (tmp_path / str(executor.pid)).symlink_to(f"/proc/{executor.pid}")
+        (tmp_path / "1").mkdir()  # a process that has ended meanwhile
+        script = script.replace("executor=${process#/proc/}", f"executor=${{process#{tmp_path}/}}")
+        collect = threading.Thread(target=executor.wait)  # the first process in a container does it
+        collect.start()
+        subprocess.run(["bash", "-c", script], check=True, timeout=60)
+        assert executor.stdout.read() == "PWR\n"
+        collect.join()

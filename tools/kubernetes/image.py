@@ -19,7 +19,7 @@ from typing import Final
 from filelock import FileLock
 
 from tools.java.packages import connector_uris, fetch
-from tools.kubernetes.cache import CACHE, BuildFailed
+from tools.kubernetes.cache import CACHE, run_logged
 from tools.kubernetes.namespaces import PRIVATE_MOUNTS
 from tools.release import WHEEL
 
@@ -98,7 +98,7 @@ def _base_image() -> str:
 def _make_context(context: Path) -> None:
     """Collect the files that the build copies: JetSQL, Python packages, connectors, and the entry point."""
     context.mkdir(exist_ok=True)
-    for name in ("entrypoint", "bill_of_materials.py"):
+    for name in ("entrypoint", "decommission", "bill_of_materials.py"):
         shutil.copy(FILES / name, context)
     wheels = context / "wheels"
     _collect_wheels(wheels)
@@ -177,12 +177,5 @@ def _pip(*arguments: str) -> None:
 
 
 def _call(*command: str, log: Path) -> None:
-    """Run a command. Raises BuildFailed with the end of its output."""
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": _EPOCH}
-    with log.open("w+") as output:
-        ended = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False
-        )
-    if ended.returncode:
-        lines = log.read_text(errors="replace").splitlines()[-30:]
-        raise BuildFailed("\n".join((f"{' '.join(command)} ended with {ended.returncode} (see {log}):", *lines)))
+    """Run a command. Raises BuildFailed."""
+    run_logged(*command, log=log, environment={**os.environ, "SOURCE_DATE_EPOCH": _EPOCH})
