@@ -1,1 +1,4 @@
-"""Build the image of the engine without a container engine or an image registry: `python -m tools.kubernetes image`."""
+"""The image of the engine, and a Kubernetes on this machine, without a container engine or an image registry.
+
+The commands: `python -m tools.kubernetes --help`.
+"""

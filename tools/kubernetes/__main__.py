@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from contextlib import suppress
 from typing import Final
 
 import click
 
 from tools.kubernetes.cache import BuildFailed, NotAvailable
 from tools.kubernetes.image import build_image
-from tools.kubernetes.system_packages import check_machine
+from tools.kubernetes.local_cluster import running_cluster
+from tools.kubernetes.programs import build_programs
+from tools.kubernetes.system_packages import check_cluster_machine, check_machine
 
 SKIPPED: Final = 77
 """The exit code of what this machine cannot do, as for Automake."""
@@ -17,7 +21,7 @@ SKIPPED: Final = 77
 
 @click.group()
 def main() -> None:
-    """Build the image of the engine."""
+    """Build the image of the engine, and run a Kubernetes on this machine."""
 
 
 @main.command("image")
@@ -25,6 +29,24 @@ def image() -> None:
     """Build the image, and print the path of its archive."""
     check_machine()
     click.echo(build_image())
+
+
+@main.command("programs")
+def programs() -> None:
+    """Build the programs of Kubernetes, and print the path of their folder."""
+    check_cluster_machine()
+    click.echo(build_programs())
+
+
+@main.command("run")
+@click.option("--nodes", default=2, show_default=True, type=click.IntRange(1, 5), help="The number of nodes.")
+def run(nodes: int) -> None:
+    """Run a Kubernetes with the image until Ctrl-C, and print the path of its kubeconfig."""
+    check_cluster_machine()
+    with running_cluster([build_image()], nodes) as cluster:
+        click.echo(cluster.kubeconfig)
+        with suppress(KeyboardInterrupt):
+            signal.pause()
 
 
 if __name__ == "__main__":
