@@ -14,6 +14,9 @@ from typing import Final
 from jetsql.errors import EngineError
 from jetsql.secret_references import is_reference
 
+_LABEL: Final = r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?=[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?"
+_SELECTOR: Final = re.compile(f"{_LABEL}(,{_LABEL})*")
+
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 """The begin of a URI, which a path does not have."""
 
@@ -134,6 +137,13 @@ def _whole_number(value: object, least: int, of: str = "") -> int:
     if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,18}", str(value)) or int(str(value)) < least:
         raise ValueError(f"a whole number{of}, {least} or more")
     return int(str(value))
+
+
+def parse_selector(value: object) -> str:
+    """Return a label selector of Kubernetes, whose labels have these values."""
+    if not isinstance(value, str) or len(value) > 1000 or not _SELECTOR.fullmatch(value.strip()):
+        raise ValueError("the labels of pods, such as app=jetsql,release=orders")
+    return value.strip()
 
 
 def parse_boolean(value: object) -> bool:

@@ -32,6 +32,7 @@ from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.embedded.exit_reasons import ExitReasons
 from jetsql.embedded.http_serving import create_server
+from jetsql.embedded.pod_role import PodRole
 from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
@@ -143,14 +144,16 @@ class _Service:
         self._standby = Standby(
             settings, self._token, listening, certificate, stop, self._on_standby, partial(remove_note, settings.home)
         )
+        self._pod_role = PodRole(settings.endpoints.pod_selector, settings.spark_conf, self._leads)
         self._home_lock = HomeLock(settings.home, service=True, handed_over=hooks.home_lock)
         self._ending = threading.Lock()  # the process either ends or restarts
 
     def run(self) -> None:
         try:
-            engine = self._open()
-            if engine is not None:
-                self._lead(engine)
+            with self._pod_role.labelled():
+                engine = self._open()
+                if engine is not None:
+                    self._lead(engine)
         finally:
             with self._ending:
                 self._stop.set()
@@ -167,6 +170,9 @@ class _Service:
             self._engine.kill_spark()
         remove_note(self._settings.home)
         os._exit(SPARK_ENDED)
+
+    def _leads(self) -> bool:
+        return self._engine is not None and self._engine.leads and not self._stop.is_set()
 
     def _open(self) -> EngineInstance | None:
         """Return the engine when it leads; None if it was stopped before."""
@@ -185,7 +191,7 @@ class _Service:
         given = self._settings.store
         database = prepare_database(self._settings.home, given.store, given.store_password, given.times)
         assert isinstance(database, StoreSchema), "only the engine of such a store loses the lead"
-        with self._standby.serving(lambda: {"leader": "", "warm": False}):
+        with self._standby.serving(lambda: {"leader": "", "warm": False}, lambda: False):
             while not self._stop.wait(_REJOIN_SECONDS):
                 try:
                     database.read_owner()
@@ -271,6 +277,7 @@ class _Service:
 
     def _lead(self, engine: EngineInstance) -> None:
         self._engine = engine
+        self._pod_role.note_change()
         engine.accounts.readable_on_network = self._settings.endpoints.readable_on_network
         try:
             self._hooks.prepare(engine)
@@ -352,6 +359,7 @@ class _Service:
         running, sessions = len(http_server.running), len(http_server.sessions)
         _LOG.info("Stopping: %d statements and %d sessions of clients are open", running, sessions)
         stop.set()
+        self._pod_role.note_change()
         notify_manager(STOPPING, "Stops its jobs between two batches")
         self._change_note(stopping=True)
         http_server.cancel_running()

@@ -68,7 +68,7 @@ class Standby:
             return {"leader": leader, "warm": warm_up.is_warm}
 
         accounts = StoredAccounts(lambda: lease.access, time.time)
-        with self.serving(about, accounts), warm_up.running():
+        with self.serving(about, lambda: lease.can_take_over, accounts), warm_up.running():
             leads = lease.wait(self._stop)
             if not leads:
                 self._on_stop()
@@ -76,10 +76,16 @@ class Standby:
         return leads
 
     @contextmanager
-    def serving(self, about: Callable[[], Mapping[str, Any]], accounts: StoredAccounts | None = None) -> Iterator[None]:
+    def serving(
+        self,
+        about: Callable[[], Mapping[str, Any]],
+        can_take_over: Callable[[], bool],
+        accounts: StoredAccounts | None = None,
+    ) -> Iterator[None]:
         """Answer clients inside the context.
 
-        about: returns what changes, as for `StandbyServer`. accounts: None while the store is out of reach.
+        about: returns what changes, as for `StandbyServer`. can_take_over: as for `StandbyServer`.
+        accounts: None while the store is out of reach.
         """
         endpoints = self._settings.endpoints
         identity = self._settings.identity
@@ -88,7 +94,7 @@ class Standby:
         access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts, issuer, audit)
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
-        app = StandbyServer(lambda: {**facts, **about()}, access, self._stop.set, pages).app
+        app = StandbyServer(lambda: {**facts, **about()}, can_take_over, access, self._stop.set, pages).app
         server = create_server(app, access, endpoints, self._certificate)
         # The server closes its socket at its end; the engine needs another one for the same port.
         sockets = [self._listening.dup()]

@@ -18,7 +18,8 @@
                                         return whether the engine is up, and its role, without a token. The response to
                                         a nonce and an address has a proof, see `discovery.proof`, by which a client
                                         recognizes the engine before it sends the token
-    GET    /readyz                      return whether the engine takes statements, without a token
+    GET    /readyz                      return whether the leader or standby is ready, without a token
+    GET    /leader                      return whether the engine takes statements, without a token
 
 The event loop never waits for Spark: work that may wait runs on threads. The HTTP status of an error depends on its
 kind, and its body identifies it exactly.
@@ -203,6 +204,7 @@ class HttpServer:
             Route("/openapi.json", _description, methods=["GET"]),
             Route("/healthz", self._health, methods=["GET"]),
             Route("/readyz", self._readiness, methods=["GET"]),
+            Route("/leader", self._readiness, methods=["GET"]),
         ]
 
     async def _sql(self, http: Request) -> Response:

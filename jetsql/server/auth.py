@@ -34,7 +34,7 @@ T = TypeVar("T")
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
 # A proxy with TLS listens there. Only an administrator of a machine can listen on these ports.
 _STANDARD_PORTS: Final = (80, 443)
-OPEN_PATHS: Final = ("/healthz", "/readyz")
+OPEN_PATHS: Final = ("/healthz", "/readyz", "/leader")
 _CHECK_THREADS: Final = 8
 
 

@@ -27,6 +27,7 @@ class StandbyServer:
     def __init__(
         self,
         about: Callable[[], Mapping[str, Any]],
+        can_take_over: Callable[[], bool],
         access: TokenAuth,
         stop: Callable[[], None],
         pages: Sequence[BaseRoute] = (),
@@ -34,15 +35,18 @@ class StandbyServer:
         """Create the application.
 
         about: returns facts about this engine, with the URL of the leader as `leader`, empty if there is none.
+        can_take_over: returns whether this engine would notice now that the leader is gone.
         stop: stops this engine, for a client that requested it. pages: the routes for browsers.
         """
         self._about = about
+        self._can_take_over = can_take_over
         self._access = access
         self._request_stop = stop
         app = Starlette(
             routes=[
                 Route("/healthz", self._health, methods=["GET"]),
                 Route("/readyz", self._readiness, methods=["GET"]),
+                Route("/leader", self._leadership, methods=["GET"]),
                 Route("/v1/engine", self._engine, methods=["GET"]),
                 Route("/v1/engine/stop", self._stop, methods=["POST"]),
                 *pages,
@@ -56,6 +60,10 @@ class StandbyServer:
         return health_response("up", "standby", self._access, http)
 
     async def _readiness(self, http: Request) -> Response:
+        ready = self._can_take_over()
+        return JSONResponse({"status": "standby" if ready else "unconfirmed"}, 200 if ready else 503)
+
+    async def _leadership(self, http: Request) -> Response:
         return JSONResponse({"status": "standby"}, 503)
 
     async def _engine(self, http: Request) -> Response:

@@ -37,6 +37,7 @@ from jetsql.setting_values import (
     parse_positive_count,
     parse_positive_seconds,
     parse_seconds,
+    parse_selector,
     parse_storage,
 )
 from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, iceberg_servers, read_catalogs
@@ -70,6 +71,12 @@ class EndpointSettings:
         parse_addresses,
         "Further names that clients may use for the HTTP endpoint, such as that of this machine; with the port if"
         " it is another one.",
+    )
+    pod_selector: str | None = setting(
+        None,
+        parse_selector,
+        "In a pod of Kubernetes: the labels of the pods of all engines of a store, and of no other pods. The leader"
+        " gets the label `jetsql.io/role=leader` then, and the others `jetsql.io/role=standby`.",
     )
     connect: bool = setting(True, parse_boolean, "Open Spark Connect.")
     connect_host: str = setting("127.0.0.1", parse_address, "The address that Spark Connect listens on.")

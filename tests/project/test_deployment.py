@@ -70,7 +70,7 @@ def test_all_supervisors_wait_for_a_graceful_stop() -> None:
 def test_probes_distinguish_liveness_and_readiness() -> None:
     [engine] = documents()[-1]["spec"]["template"]["spec"]["containers"]
     probes = {name: engine[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
-    assert [probe["path"] for probe in probes.values()] == ["/healthz", "/healthz", "/readyz"]
+    assert [probe["path"] for probe in probes.values()] == ["/healthz", "/healthz", "/leader"]
     assert all(probe["httpHeaders"] == [{"name": "Host", "value": "localhost"}] for probe in probes.values())
 
 

@@ -281,15 +281,18 @@ def test_loopback_has_several_names(shared: RunningServer, host: str) -> None:
 def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> None:
     up = request(server, "GET", "/healthz", Authorization="")
     assert (up.status, json.loads(up.content)) == (200, {"status": "up", "role": "leader"})
-    assert request(server, "GET", "/readyz", Authorization="").status == 200
-    engine.leads = False
-    unsure = request(server, "GET", "/readyz", Authorization="")
-    assert (unsure.status, json.loads(unsure.content)) == (503, {"status": "unconfirmed"})
+    for path in ("/readyz", "/leader"):
+        engine.leads = True
+        assert request(server, "GET", path, Authorization="").status == 200
+        engine.leads = False
+        unsure = request(server, "GET", path, Authorization="")
+        assert (unsure.status, json.loads(unsure.content)) == (503, {"status": "unconfirmed"})
     assert request(server, "GET", "/healthz", Authorization="").status == 200
     engine.closed = True
     down = request(server, "GET", "/healthz", Authorization="")
     assert (down.status, json.loads(down.content)) == (503, {"status": "down", "role": "leader"})
-    assert request(server, "GET", "/readyz", Authorization="").status == 503
+    for path in ("/readyz", "/leader"):
+        assert request(server, "GET", path, Authorization="").status == 503
 
 
 def test_an_engine_whose_spark_does_not_answer_is_down(

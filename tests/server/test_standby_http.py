@@ -49,9 +49,13 @@ def get(url: str, path: str, token: str = "", method: str = "GET") -> tuple[int,
 
 def test_standby_reports_its_role_and_the_leader() -> None:
     stopped: list[bool] = []
-    with run_standby(lambda: "http://leader:1", lambda: stopped.append(True)) as url:
+    watches = [True]
+    with run_standby(lambda: "http://leader:1", lambda: stopped.append(True), can_take_over=lambda: watches[0]) as url:
         assert get(url, "/healthz") == (200, {"status": "up", "role": "standby"})
-        assert get(url, "/readyz") == (503, {"status": "standby"})
+        assert get(url, "/readyz") == (200, {"status": "standby"})
+        assert get(url, "/leader") == (503, {"status": "standby"})
+        watches[0] = False
+        assert get(url, "/readyz") == (503, {"status": "unconfirmed"})
         assert get(url, "/v1/engine", TOKEN)[1]["leader"] == "http://leader:1"
         status, body = get(url, "/v1/sql", TOKEN, "POST")
         assert (status, body["leader"]) == (503, "http://leader:1") and "JETSQL.NOT_LEADER" in str(body["error"])

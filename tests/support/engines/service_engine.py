@@ -84,7 +84,7 @@ class ServiceEngine:
     def is_ready(self) -> bool:
         """Return whether the engine takes statements."""
         try:
-            with urlopen(Request(f"{self.url}/readyz", headers={"Host": "localhost"}), timeout=10) as response:
+            with urlopen(Request(f"{self.url}/leader", headers={"Host": "localhost"}), timeout=10) as response:
                 return bool(response.status == 200)
         except HTTPError:
             return False

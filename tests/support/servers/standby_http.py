@@ -23,11 +23,13 @@ def run_standby(
     stop: Callable[[], None] = lambda: None,
     port: int = 0,
     accounts: Accounts | None = None,
+    can_take_over: Callable[[], bool] = lambda: True,
 ) -> Iterator[str]:
     """Yield the URL of a standby with its page. leader: returns the URL of the leader. port: 0 for a free one."""
     access = TokenAuth(TOKEN, accounts=accounts)
     pages = standby_pages(access, leader)
-    app = StandbyServer(lambda: {"role": "standby", "home": "/home/of/it", "leader": leader()}, access, stop, pages).app
+    facts = {"role": "standby", "home": "/home/of/it"}
+    app = StandbyServer(lambda: {**facts, "leader": leader()}, can_take_over, access, stop, pages).app
     server = Server(http_config(app, access, EndpointSettings(), 100))
     with socket.create_server(("127.0.0.1", port)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))

@@ -77,6 +77,7 @@ class Lease:
         self._lock: psycopg.Connection[Any] | None = None
         self._key = {"lock": _LOCK_CLASS, "schema": server.url.schema}
         self.leadership = Leadership()
+        self._observed = float("-inf")
         self.leader: Observation | None = None
         """The leader that a standby has seen last."""
         self.access = AccessState()
@@ -86,6 +87,11 @@ class Lease:
     def connection_name(self) -> str:
         """Return the application name of this engine's connections, which the next leader ends."""
         return self._server.application_name
+
+    @property
+    def can_take_over(self) -> bool:
+        """Return whether this standby would notice now that the leader is gone: it has read the lease recently."""
+        return time.monotonic() < self._observed + self._times.lease_seconds
 
     def announce(self, address: str) -> None:
         """Set the URL of this engine's HTTP endpoint, which the next heartbeat stores."""
@@ -302,6 +308,7 @@ class Lease:
         row = connection.execute(OBSERVE, self._key).fetchone()
         if row is None:
             raise self._server.not_usable("its table lease is empty", "Restore the schema from a backup (pg_restore).")
+        self._observed = time.monotonic()
         number, engine, holder, beat, address, is_locked, seconds, version, written_by = row
         self._check_version(version or "", written_by)
         return Observation(number, engine, holder, beat, address, is_locked, float(seconds))

@@ -127,6 +127,7 @@ def test_a_standby_leads_after_a_clean_stop(schema: SchemaPlace, leader: Store) 
     leader.database.watch(lambda: lost.append(True))
     with closing(Waiting(schema)) as waiting:
         until(lambda: roles(leader) == ["leader", "standby"])
+        assert waiting.database.lease.can_take_over
         time.sleep(2 * TIMES.lease_seconds)
         assert waiting.leads is None
         leader.close()
@@ -261,11 +262,12 @@ def test_outage_longer_than_the_lease_keeps_the_leader(postgres: Postgres, schem
         batch = threads.submit(leadership.check)
         time.sleep(2 * times.lease_seconds)
         assert waiting.leads is None and not batch.done() and not leadership.is_confirmed
+        assert not waiting.database.lease.can_take_over
         postgres.start()
         batch.result(20)
         until(lambda: len(leader.engines()) == 2)
         time.sleep(2 * times.lease_seconds)
-        assert waiting.leads is None and leadership.is_confirmed
+        assert waiting.leads is None and leadership.is_confirmed and waiting.database.lease.can_take_over
         assert schema.execute("SELECT number FROM lease") == [(number,)]
 
 
