@@ -10,6 +10,7 @@ from typing import Any, Final
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.spark.starting_pods import starting_members
 from jetsql.jobs.lifecycle.runtime import MembersListener
 from jetsql.jobs.model.cluster_member import ClusterState, Member, MemberStatus
 
@@ -17,6 +18,9 @@ _WITH_PORT: Final = re.compile(r"(?P<host>.*):(?P<port>\d+)")
 DECOMMISSION: Final[Mapping[str, str]] = {
     "spark.decommission.enabled": "true",
     "spark.storage.decommission.enabled": "true",
+    # An executor searches again for blocks of tasks that ended meanwhile before it leaves. Spark's interval of 30 s is
+    # also the time that Kubernetes gives to a pod.
+    "spark.storage.decommission.replicationReattemptInterval": "1s",
 }
 """Settings of a cluster with which executors can leave as planned, after they have copied their blocks to others."""
 _LEAVING: Final = "Planned: it gets no more tasks, and leaves when its last ones have ended."
@@ -24,9 +28,11 @@ _LEFT: Final = "It left as planned."
 
 
 def list_members(spark: SparkSession) -> tuple[Member, ...]:
-    """Return all members with those that are gone, the oldest first."""
+    """Return all members with those that are gone or have not joined yet, the oldest first."""
     records = json.loads(java(spark).stream.ClusterExecutors.list(spark._jsparkSession))
-    return tuple(sorted(map(parse_member, records), key=lambda member: (member.since, member.id)))
+    members = [*map(parse_member, records)]
+    members += starting_members(spark, {member.id for member in members})
+    return tuple(sorted(members, key=lambda member: (member.since, member.id)))
 
 
 class _ListenerCallback:
@@ -74,6 +80,8 @@ def parse_member(record: dict[str, Any]) -> Member:
         completed_tasks=record["completed_tasks"],
         failed_tasks=record["failed_tasks"],
         memory_bytes=record["memory"],
+        pod=record["pod"],
+        node=record["node"],
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from jetsql.engine.jvm.java_classes import append_item
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.spark.kubernetes_api import (
     ACCOUNT,
@@ -30,6 +31,14 @@ _URL: Final = "k8s://"
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 _BIND_ADDRESS: Final = "spark.driver.bindAddress"
 _USES_BIND_ADDRESS: Final = "spark.kubernetes.executor.useDriverPodIP"
+_POD_STEPS: Final = "spark.kubernetes.executor.pod.featureSteps"
+_ALLOCATION: Final[Mapping[str, str]] = {
+    # Otherwise Spark ends the engine after some executors that failed or could not be created, in its whole life.
+    "spark.executor.maxNumFailures": str(2**31 - 1),
+    # Spark logs a page for each executor that it cannot create, by default every second.
+    "spark.kubernetes.allocation.batch.delay": "5s",
+}
+_POD_NAMES_STEP: Final = "dev.jetsql.stream.ExecutorPodNames"
 _ALL_ADDRESSES: Final = ("0.0.0.0", "::", "[::]")
 _HINTS: Final[Mapping[int, str]] = {
     403: "Allow the service account of the pod to create, get, list, watch, patch and delete pods, config maps and"
@@ -53,6 +62,8 @@ def with_pod_settings(start: SparkStart, environ: Mapping[str, str] = os.environ
         start = replace(start, master=f"{_URL}{account.url}", conf=_confs(account, name, pod) | dict(start.conf))
     if start.master.startswith(_URL):
         _check_address(start.conf)
+        steps = append_item(start.conf.get(_POD_STEPS, ""), _POD_NAMES_STEP)
+        start = replace(start, conf={**_ALLOCATION, **start.conf, _POD_STEPS: steps})
     return start
 
 

@@ -9,6 +9,7 @@ from enum import Enum
 class MemberStatus(Enum):
     """The status of a member."""
 
+    STARTING = "STARTING"  # its pod on Kubernetes has not started, or not yet joined
     ACTIVE = "ACTIVE"
     EXCLUDED = "EXCLUDED"  # Spark schedules no tasks on it for now, because too many tasks failed there
     LEAVING = "LEAVING"  # it leaves as planned: Spark schedules no more tasks on it, and its last tasks end
@@ -32,6 +33,8 @@ class Member:
     completed_tasks: int
     failed_tasks: int
     memory_bytes: int  # Spark's storage memory
+    pod: str = ""  # its pod on Kubernetes; empty on other clusters
+    node: str = ""  # the node of its pod; empty on other clusters
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,19 @@ MEMBER_COLUMNS: Final = (
     Column("cores", "bigint", "the number of tasks that it runs in parallel; 0 for a driver that runs none"),
     Column(
         "status",
-        comment="ACTIVE, EXCLUDED (no tasks for now, because too many failed there), LEAVING (as planned) or GONE",
+        comment="STARTING (a pod that has not joined yet), ACTIVE, EXCLUDED (no tasks for now, because too many failed"
+        " there), LEAVING (as planned) or GONE",
     ),
     Column("is_driver", "boolean", "whether it is the engine's driver"),
     Column("since", "timestamp", "when it joined"),
     Column("until", "timestamp", "when it was lost or had left"),
-    Column("reason", comment="why it leaves or is gone"),
+    Column("reason", comment="why it does not start, leaves or is gone"),
     Column("active_tasks", "bigint", "running tasks"),
     Column("completed_tasks", "bigint", "tasks that have succeeded"),
     Column("failed_tasks", "bigint", "tasks that have failed"),
     Column("memory_bytes", "bigint", "Spark's storage memory"),
+    Column("pod", comment="its pod on Kubernetes"),
+    Column("node", comment="the node of its pod"),
 )
 
 ENGINE_COLUMNS: Final = (
@@ -64,6 +67,8 @@ def members_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
             member.completed_tasks,
             member.failed_tasks,
             member.memory_bytes,
+            member.pod or None,
+            member.node or None,
         )
 
 

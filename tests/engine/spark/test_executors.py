@@ -10,6 +10,7 @@ from jetsql.jobs.model.cluster_member import ClusterState, MemberStatus
 SPARK_EXECUTOR = {
     "id": "0", "address": "127.0.0.1:41000", "cores": 1, "active": True, "excluded": False, "planned": False,
     "added": 1000, "removed": 0, "reason": "", "active_tasks": 0, "completed_tasks": 0, "failed_tasks": 0, "memory": 1,
+    "pod": "", "node": "",
 }  # fmt: skip
 
 

@@ -41,6 +41,9 @@ def test_pod_has_all_settings_of_its_executors(api_server: KubernetesApi) -> Non
         "spark.kubernetes.container.image": "registry.example.com/jetsql:1",
         "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
         "spark.driver.host": "10.88.0.7",
+        "spark.executor.maxNumFailures": "2147483647",
+        "spark.kubernetes.allocation.batch.delay": "5s",
+        "spark.kubernetes.executor.pod.featureSteps": "dev.jetsql.stream.ExecutorPodNames",
     }
     assert api_server.requests == [f"GET {PODS}/engine-0"]
 
@@ -57,9 +60,17 @@ def test_settings_of_the_user_win(api_server: KubernetesApi) -> None:
 
 
 def test_other_masters_are_left_alone(tmp_path: Path) -> None:
-    for master in ("local[*]", "k8s://https://10.0.0.7:6443", "spark://10.0.0.7:7077"):
+    for master in ("local[*]", "spark://10.0.0.7:7077"):
         start = SparkStart(tmp_path, "w", master)
         assert with_pod_settings(start, {}, tmp_path) is start
+
+
+def test_executors_of_any_engine_know_their_pods(tmp_path: Path) -> None:
+    steps = "spark.kubernetes.executor.pod.featureSteps"
+    given = {steps: "com.example.Step", "spark.executor.maxNumFailures": "9"}
+    found = with_pod_settings(SparkStart(tmp_path, "w", "k8s://https://10.0.0.7:6443", conf=given), {}, tmp_path)
+    delay = {"spark.kubernetes.allocation.batch.delay": "5s"}
+    assert found.conf == {**delay, **given, steps: "com.example.Step,dev.jetsql.stream.ExecutorPodNames"}
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])
@@ -91,4 +102,4 @@ def test_executors_do_not_connect_to_all_addresses(tmp_path: Path, address: str)
     with raises(EngineError):
         with_pod_settings(start, {}, tmp_path)
     other = SparkStart(tmp_path, "w", "k8s://x", conf={**conf, "spark.kubernetes.executor.useDriverPodIP": "false"})
-    assert with_pod_settings(other, {}, tmp_path) is other
+    assert with_pod_settings(other, {}, tmp_path).conf["spark.driver.bindAddress"] == address

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PythonCalls;
 import java.util.Collection;
+import java.util.Map;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -196,6 +197,9 @@ public final class ClusterExecutors extends SparkListener {
     ObjectNode node = Json.MAPPER.createObjectNode();
     node.put("id", executor.id());
     node.put("address", executor.hostPort());
+    Map<String, String> attributes = asJava(executor.attributes());
+    node.put("pod", attributes.getOrDefault(ExecutorPodNames.POD, ""));
+    node.put("node", attributes.getOrDefault(ExecutorPodNames.NODE, ""));
     node.put("cores", executor.totalCores());
     node.put("active", executor.isActive());
     node.put("excluded", executor.isExcluded());
