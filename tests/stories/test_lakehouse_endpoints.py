@@ -28,9 +28,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1200)]
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 
 
-def run_program(name: str, folder: Path) -> dict[str, Any]:
-    """Run a program of `tests.support.programs` on the Spark of Delta, and return what it printed."""
-    command = [str(install("4.2")), "-m", f"tests.support.programs.{name}", str(folder)]
+def run_program(name: str, folder: Path, spark: str = "4.2") -> dict[str, Any]:
+    """Run a program of `tests.support.programs` on a Spark with Delta, and return what it printed."""
+    command = [str(install(spark)), "-m", f"tests.support.programs.{name}", str(folder)]
     environment = {**os.environ, "JETSQL_CONFIG": os.devnull}
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280, check=False)
     assert ended.returncode == 0, ended.stderr[:3000]
@@ -67,6 +67,14 @@ def test_enable_on_a_session_with_delta(tmp_path: Path) -> None:
     assert found["second"] == found["without"] == [["a", 11], ["b", 2]]
     assert found["changes"] == [[1, "insert"], [2, "insert"], [10, "insert"]]
     assert found["third"] == [["a", 11], ["b", 7]]
+
+
+def test_exactly_once_is_refused_in_a_session_with_an_older_delta(tmp_path: Path) -> None:
+    found = run_program("older_delta_session", tmp_path, "4.1")
+    assert "[JETSQL.SINK_NOT_READY] Jobs write to Delta tables exactly once from Delta 4.3 on" in found["error"]
+    assert "this session has Delta 4.2.0" in found["error"]
+    assert found["jobs"] == 0
+    assert found["rows"] == [[1, "a"], [2, "b"]]
 
 
 def test_members_write_delta_tables_and_one_is_killed(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def _choose_for_lake(context: SinkContext) -> SinkWriter:
 
 
 def _check_lake(spark: SparkSession, catalog: Catalog, plan: Plan, sink_plan: SinkPlan) -> None:
-    check_lake_table(catalog, sink_plan)
+    check_lake_table(spark, catalog, sink_plan)
 
 
 def _choose_for_jdbc(context: SinkContext) -> SinkWriter:

@@ -22,10 +22,12 @@ from tests.support.engines.spark_conf import CONF
 _OPTIONS = "OPTIONS ('snapshotIntervalMillis' = '100')"
 
 
-def main(folder: Path) -> dict[str, Any]:
-    """Return the rows of the tables, before and after a second call of `enable` on a new session."""
+def delta_session(folder: Path, delta: str = "") -> SparkSession:
+    """Return a session with Delta. delta: another version than that of engines"""
     uris = connector_versions()[f"delta.{version_name()}"].split()
     packages = [uri.removeprefix("ivy://").partition("?")[0] for uri in uris]
+    if delta:
+        packages = [f"{package.rpartition(':')[0]}:{delta}" for package in packages]
     builder = SparkSession.builder.master("local[2]")
     confs = {
         **CONF,
@@ -37,7 +39,12 @@ def main(folder: Path) -> dict[str, Any]:
     }
     for name, value in confs.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    return builder.getOrCreate()
+
+
+def main(folder: Path) -> dict[str, Any]:
+    """Return the rows of the tables, before and after a second call of `enable` on a new session."""
+    spark = delta_session(folder)
 
     def rows(text: str) -> list[list[Any]]:
         return [list(row) for row in spark.sql(text).collect()]

@@ -43,6 +43,17 @@ public final class DeltaAppends {
 
   private DeltaAppends() {}
 
+  /** Returns the version of the Delta that a table uses, such as "4.4.0". */
+  public static String version(SparkSession session, String parts) {
+    var loader = CatalogTables.load(session, parts).getClass().getClassLoader();
+    try {
+      var delta = Class.forName("io.delta.package$", true, loader).getField("MODULE$").get(null);
+      return (String) Reflection.call(delta, "VERSION");
+    } catch (ReflectiveOperationException e) {
+      throw Exceptions.raise(e);
+    }
+  }
+
   /**
    * Returns the newest batch of a writer as a JSON object: "version" is the newest version of the
    * table, and "batch" the newest batch in the commits after `since`, or -1.
