@@ -19,7 +19,7 @@ from jetsql.completion.complete_tables import add_kafka_options
 from jetsql.completion.known_names import Names
 from jetsql.completion.statement_at_cursor import AtCursor, CommandEnd, at_cursor, no_command
 from jetsql.language import Expected, Slot, expected_at
-from jetsql.language.statement_owner import LEAD, is_jetsql
+from jetsql.language.statement_owner import is_jetsql, lead_of
 from jetsql.language.tokens import Kind, Token
 
 # The most relevant kinds first; functions last, because there are many.
@@ -57,7 +57,7 @@ def complete_at(at: AtCursor, cursor: int, names: Names) -> tuple[Candidate, ...
 
 def is_only_jetsql(at: AtCursor, expected: Expected) -> bool:
     """Return whether only JetSQL can continue the statement. ALTER TABLE is Spark's, too, until OWNER follows."""
-    return is_jetsql(at.before[:LEAD]) or any(slot is not Slot.TABLE_NAME for slot in expected.slots)
+    return is_jetsql(lead_of(at.before)) or any(slot is not Slot.TABLE_NAME for slot in expected.slots)
 
 
 def _levels(before: Sequence[Token]) -> int:

@@ -13,11 +13,11 @@ from jetsql.errors import Span, StatementError
 from jetsql.language.blocks import BlockScanner, opens_block
 from jetsql.language.statement import Statement
 from jetsql.language.statement_owner import (
-    LEAD,
     begins_with_clause,
     creates_function,
     is_jetsql,
     is_python_function,
+    lead_of,
     lone_verb,
 )
 from jetsql.language.tokens import Kind, Token, tokens
@@ -31,7 +31,7 @@ def parse(text: str) -> Statement | None:
     PARAMETER_IN_BODY or JOB_IN_BLOCK.
     """
     rest = tokens(text)
-    lead = list(islice(rest, LEAD))
+    lead = lead_of(rest)
     if opens_block(lead):
         _refuse_jobs_inside(text)
         return None
@@ -88,8 +88,8 @@ def _refuse_jobs_inside(text: str) -> None:
             continue
         if index + 1 < len(found) and found[index + 1].text == ":":
             continue  # a label
-        lead = found[index : index + LEAD]
-        _refuse_lone_verb(lead, islice(found, index + LEAD, None))
+        lead = lead_of(found[at] for at in range(index, len(found)))
+        _refuse_lone_verb(lead, islice(found, index + len(lead), None))
         if is_jetsql(lead):
             raise StatementError(
                 "JOB_IN_BLOCK",

@@ -10,7 +10,7 @@ from jetsql.language.body.name_in_body import reads_stream
 from jetsql.language.parser import parse
 from jetsql.language.statement import CreateJob, DropJob, DropSnapshot, DropStreamingTable, Statement
 from jetsql.language.statement_head import CONTROL_VERBS, QUERY_WORDS, head_of, name_at, read_head
-from jetsql.language.statement_owner import LEAD, is_jetsql
+from jetsql.language.statement_owner import is_jetsql, lead_of
 from jetsql.language.tokens import tokens
 
 _SHOWING_VERBS: Final = ("SHOW", "DESCRIBE", "DESC")
@@ -31,7 +31,7 @@ def changes_session(text: str) -> bool:
 
 def keeps_session(text: str) -> bool:
     """Return whether a statement certainly leaves the session as it is. All statements of JetSQL do."""
-    lead = list(islice(tokens(text), LEAD))
+    lead = lead_of(tokens(text))
     head = read_head(lead)
     if head.verb in _STATELESS_VERBS or is_jetsql(lead):
         return True

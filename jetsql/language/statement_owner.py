@@ -7,15 +7,16 @@ statement that Spark itself accepts is never JetSQL's: a table called `job` can 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
+from itertools import islice
 from typing import Final
 
 from jetsql.language.statement_head import CONTROL_VERBS, TABLES_WITH_JOB, after_explain, name_at, read_head
 from jetsql.language.tokens import Token, verb_after_with
 
-# The number of tokens that decide: ALTER TABLE catalog.schema.table OWNER.
-LEAD: Final = 8
+# The number of tokens that decide: ALTER TABLE catalog.schema.table OWNER. A longer name needs more.
+_LEAD_TOKENS: Final = 8
 
 _VERBS: Final = ("CREATE", "ALTER", "DROP", *CONTROL_VERBS, "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
 _SINK: Final = "SINK"
@@ -69,7 +70,7 @@ _OF_RIGHTS: Final = (
     rf"(?:(?:{'|'.join(_ACCOUNTS)})S?|{'|'.join(_CREDENTIALS)})\b"
     rf"|SHOW\b{_GAP}(?:{'|'.join(_SHOWN_ACCOUNTS)})\b|ALTER\b{_GAP}(?:TABLE|VIEW)\b.*?\bOWNER\b"
 )
-_LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{LEAD - 1}}}?){_JETSQL_WORD}"
+_LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{_LEAD_TOKENS - 1}}}?){_JETSQL_WORD}"
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
 _PYTHON_FUNCTION: Final = rf"CREATE\b{_GAP}{_REPLACE}FUNCTION\b.*?(?:\bLANGUAGE\b|\$)"
 STATEMENT_FILTER: Final = (
@@ -77,7 +78,7 @@ STATEMENT_FILTER: Final = (
 )
 """A regular expression of Java that matches at the beginning of every statement of JetSQL.
 
-It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first `LEAD`
+It saves Spark's own statements the call from Java to Python. It matches if a word of JetSQL is among the first
 tokens or anywhere in a block, if SINK is anywhere after WITH, if AUTO CDC, a verb of test files or one of rights comes
 first, if LANGUAGE or `$` is anywhere after CREATE FUNCTION, or if a nested comment comes first. A statement whose only
 word of JetSQL is misspelled does not match: it is parsed here after Spark has refused it.
@@ -92,14 +93,31 @@ def can_be_jetsql(text: str) -> bool:
     return _FILTER_OF_PYTHON.match(text) is not None
 
 
+def lead_of(found: Iterable[Token]) -> list[Token]:
+    """Return the first tokens of a statement: those that decide whose it is.
+
+    found: the tokens of the statement without comments. An iterator is read no further than this.
+    """
+    rest = iter(found)
+    lead = list(islice(rest, _LEAD_TOKENS))
+    if _has_altered_table(lead):
+        # The parts of the name have even indices, and the dots odd ones.
+        while len(lead) % 2 or lead[-1].text == ".":
+            token = next(rest, None)
+            if token is None:
+                break
+            lead.append(token)
+    return lead
+
+
 def is_jetsql(lead: Sequence[Token]) -> bool:
-    """Return whether a statement is JetSQL's. lead: its first tokens, at most `LEAD`, without comments."""
+    """Return whether a statement is JetSQL's. lead: its first tokens, from `lead_of`"""
     if not lead:
         return False
     verb, second = lead[0].word, _word(lead, 1)
     if verb in CONTROL_VERBS or verb in _TEST_VERBS or (verb == "START" and second == "TEST"):
         return True
-    if verb in _RIGHTS_VERBS or _is_table_with_job(lead, verb, second) or _changes_owner(lead, verb, second):
+    if verb in _RIGHTS_VERBS or _is_table_with_job(lead, verb, second) or _changes_owner(lead):
         return True
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
@@ -130,9 +148,13 @@ def _is_table_with_job(lead: Sequence[Token], verb: str, second: str) -> bool:
     return wanted is not None and _is_similar(_word(lead, at + 1), wanted)
 
 
-def _changes_owner(lead: Sequence[Token], verb: str, second: str) -> bool:
+def _has_altered_table(lead: Sequence[Token]) -> bool:
+    return _word(lead, 0) == "ALTER" and _word(lead, 1) in ("TABLE", "VIEW")
+
+
+def _changes_owner(lead: Sequence[Token]) -> bool:
     """Return whether a statement is ALTER TABLE or ALTER VIEW with OWNER after the name."""
-    if verb != "ALTER" or second not in ("TABLE", "VIEW"):
+    if not _has_altered_table(lead):
         return False
     name = name_at(lead, 2)
     return name is not None and _word(lead, name[1]) == "OWNER"

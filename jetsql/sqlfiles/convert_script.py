@@ -19,7 +19,7 @@ from sqlglot.errors import ParseError, SqlglotError, UnsupportedError
 from jetsql.errors import StatementError
 from jetsql.language import parse
 from jetsql.language.grammar import ahead_of
-from jetsql.language.statement_owner import LEAD, is_jetsql
+from jetsql.language.statement_owner import is_jetsql, lead_of
 from jetsql.language.tokens import Kind, tokens, top_level
 from jetsql.output.diagnostics import Script
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, LintProblem, ProblemLevel
@@ -89,7 +89,7 @@ class _Conversion:
 
     def _convert(self, found: list[Token], text: str, start: int) -> str:
         body = _body_start(text)
-        if body is None and is_jetsql([*tokens(text)][:LEAD]):
+        if body is None and is_jetsql(lead_of(tokens(text))):
             self._check(text, start)
             return text
         at = 0 if body is None else next((n for n, token in enumerate(found) if token.start >= start + body), 0)
@@ -224,7 +224,8 @@ def _body_start(text: str) -> int | None:
     It is the INSERT of a job, or the query of a table, whose clauses are Spark's.
     """
     found = list(tokens(text))
-    if not is_jetsql(found[:LEAD]) or any(token.kind is Kind.OPEN for token in found[:LEAD]):
+    lead = lead_of(found)
+    if not is_jetsql(lead) or any(token.kind is Kind.OPEN for token in lead):
         return None
     at = ahead_of(found).body
     if at is None or found[at].word in _VERBS:

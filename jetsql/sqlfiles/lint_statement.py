@@ -17,7 +17,7 @@ from jetsql.language.blocks import opens_block
 from jetsql.language.body.kafka_options import find_kafka_option, given_options, kafka_options
 from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
-from jetsql.language.statement_owner import LEAD, STATEMENT_VERBS, SYNONYMS
+from jetsql.language.statement_owner import STATEMENT_VERBS, SYNONYMS, lead_of
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
 from jetsql.sqlfiles.lint_problems import NO_FUNCTION, PREFIX, ProblemLevel
@@ -124,7 +124,7 @@ class CheckedStatement:
 
     def _check_query(self, found: list[Token]) -> None:
         job = self.job
-        if (job is None and self.statement is not None) or opens_block(found[:LEAD]):
+        if (job is None and self.statement is not None) or opens_block(lead_of(found)):
             return
         self.query = read_query(self.text, found, None if job is None else job.body, None if job is None else job.table)
         if not self.query.problem:
@@ -165,7 +165,7 @@ def _begins_known_statement(found: list[Token]) -> bool:
     first = found[0]
     return (
         (first.word or first.text) in STATEMENT_VERBS | _OPENING_SIGNS
-        or opens_block(found[:LEAD])
+        or opens_block(lead_of(found))
         or first.kind is Kind.OPEN
     )
 

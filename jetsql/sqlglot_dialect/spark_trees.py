@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.language.blocks import opens_block
-from jetsql.language.statement_owner import LEAD
+from jetsql.language.statement_owner import lead_of
 from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect.faithful_trees import faithful_tree
 from jetsql.sqlglot_dialect.generate_sql import body_sql
@@ -36,7 +36,7 @@ class SparkTrees:
 
     def trees(self) -> Sequence[Any]:
         """Return the expressions. Raises ParseError or TokenError of sqlglot."""
-        if opens_block([*tokens(self._text)][:LEAD]):
+        if opens_block(lead_of(tokens(self._text))):
             return [command(self._text)]
         try:
             return [faithful_tree(self._text, self._read, self._write)]

@@ -17,6 +17,8 @@ ODD = (
     "/* a /* nested */ comment of more than seven words in all */ SHOW MEMBERS",
     "CREATE /* " + "a long comment * " * 200 + "*/ OR REPLACE -- and another\n JOB j AS INSERT INTO t SELECT 1",
     "EXPLAIN FORMATTED CREATE OR REPLACE JOB j AS INSERT INTO t SELECT 1",
+    "ALTER TABLE lake.sales.europe.orders OWNER TO ann",
+    "ALTER VIEW `lake` . sales . europe . north . orders OWNER TO ann",
     "RESUM JOB j",
     "PAUSE JOB j",
     "SINK INTO t SELECT 1",

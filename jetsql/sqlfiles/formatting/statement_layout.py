@@ -18,7 +18,7 @@ from jetsql.language.blocks import opens_block
 from jetsql.language.body.row_patterns import pattern_tokens
 from jetsql.language.grammar import BODY, RESTS, TABLE_CLAUSES
 from jetsql.language.parser import terminals
-from jetsql.language.statement_owner import LEAD
+from jetsql.language.statement_owner import lead_of
 from jetsql.language.tokens import Kind, Token, scan, tokens
 from jetsql.sqlfiles.formatting.keywords_in_text import keyword_places
 from jetsql.sqlfiles.formatting.token_alignment import align
@@ -60,7 +60,7 @@ class StatementLayout:
         self._text = text
         self._found = list(tokens(text))
         statement = parse(text)
-        if opens_block(self._found[:LEAD]):
+        if opens_block(lead_of(self._found)):
             self.kept = Span(0, len(text))
         elif statement is None and (start := raw_start(text, list(scan(text)))) is not None:
             self._keep_text(start)

@@ -25,7 +25,7 @@ def main(folder: Path) -> dict[str, Any]:
     spark.sql("INSERT INTO mine VALUES (1, 'a'), (2, 'b')")
     spark.sql("CREATE TABLE copies (id INT, name STRING) USING delta")
     jetsql.enable(spark, home=folder / "home")
-    found = {}
+    found: dict[str, Any] = {}
     try:
         spark.sql("CREATE JOB exact AS INSERT INTO copies SELECT * FROM STREAM mine")
     except PySparkException as error:
