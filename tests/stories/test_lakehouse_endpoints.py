@@ -69,7 +69,7 @@ def test_enable_on_a_session_with_delta(tmp_path: Path) -> None:
     assert found["third"] == [["a", 11], ["b", 7]]
 
 
-def test_exactly_once_is_refused_in_a_session_with_an_older_delta(tmp_path: Path) -> None:
+def test_exactly_once_is_refused_with_an_older_delta(tmp_path: Path) -> None:
     found = run_program("older_delta_session", tmp_path, "4.1")
     assert "[JETSQL.SINK_NOT_READY] Jobs write to Delta tables exactly once from Delta 4.3 on" in found["error"]
     assert "this session has Delta 4.2.0" in found["error"]
