@@ -18,6 +18,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "Begin it with `INSERT INTO`, `INSERT OVERWRITE` or `SINK INTO`, with `WITH` before that if needed, "
         "and end it with a query. Or write `AUTO CDC INTO` with its clauses.",
     ),
+    "NOT_A_JOB_STATEMENT": Condition(
+        "0A000",
+        "The statement in a resource of Kubernetes is not exactly one `CREATE JOB`.",
+        "Write one `CREATE JOB`. Other statements are for `jetsql apply`, or for a client of the engine.",
+    ),
     "INVALID_NAME": Condition(
         "42602",
         "The name of a job or snapshot is empty, too long or has more than one part.",

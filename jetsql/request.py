@@ -29,6 +29,7 @@ class Endpoint(StrEnum):
     CONNECT = "connect"
     THRIFT = "thrift"
     SPARK_SQL = "spark.sql"  # a Spark session in the engine's process
+    KUBERNETES = "kubernetes"  # resources, see `jetsql.job_resources`
     EMBEDDED = "embedded"  # a program, in the engine's process
     NOTEBOOK = "notebook"  # in the engine's process
 

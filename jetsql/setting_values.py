@@ -47,6 +47,12 @@ def parse_file(value: object) -> Path:
     return Path(os.path.expanduser(value)).absolute()
 
 
+def parse_user(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("the name of a user")
+    return value.strip()
+
+
 def parse_optional_folder(value: object) -> Path | None:
     """Return the path of a folder; None for the word `none`."""
     if value == NONE:

@@ -127,6 +127,8 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
         ("ended_jobs_days = -1", "a number of days, 0 or more"),
         ("ended_jobs_most = 1.5", "a whole number, 0 or more"),
         ("ended_jobs_most = true", "a whole number, 0 or more"),
+        ("kubernetes_jobs_user = ' '", "the name of a user"),
+        ("kubernetes_jobs_user = 'Engine'", "a user other than those of the engine"),
         ("driver_memory = 2", "a size such as 900m or 2g"),
         ("driver_memory = 'much'", "a size such as 900m or 2g"),
         ("home = 3", "the path of a folder"),

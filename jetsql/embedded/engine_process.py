@@ -28,6 +28,7 @@ from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import FILE as LOGINS
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.embedded import endpoints, open_engine
+from jetsql.embedded.declared_jobs import declared_jobs
 from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.embedded.exit_reasons import ExitReasons
@@ -286,7 +287,8 @@ class _Service:
             self._watch_spark(engine.wait_for_spark)
             with engine.open_endpoints(self._settings.endpoints, self._token) as addresses:
                 note = self._write_note(addresses, Role.LEADER)
-                asyncio.run(self._serve_http(engine, note))
+                with declared_jobs(engine, self._settings.kubernetes_jobs_user):
+                    asyncio.run(self._serve_http(engine, note))
         finally:
             engine.close()
 

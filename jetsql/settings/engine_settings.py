@@ -19,8 +19,10 @@ from typing import Final
 import platformdirs
 
 from jetsql.jobs.audit.audit_settings import AuditSettings
+from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
+from jetsql.request import ENGINE
 from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, values_by_name
 from jetsql.setting_values import (
     parse_address,
@@ -39,6 +41,7 @@ from jetsql.setting_values import (
     parse_seconds,
     parse_selector,
     parse_storage,
+    parse_user,
 )
 from jetsql.settings.catalog_settings import CatalogSettings, catalog_confs, formats_of, iceberg_servers, read_catalogs
 from jetsql.settings.given_settings import (
@@ -150,6 +153,16 @@ def is_loopback(host: str) -> bool:
         return host.casefold() == "localhost"
 
 
+_ENGINE_USERS: Final = (ENGINE.user, "system")
+
+
+def _parse_jobs_user(value: object) -> str:
+    user = parse_user(value)
+    if name_key(user) in _ENGINE_USERS:
+        raise ValueError("the name of a user other than those of the engine itself")
+    return user
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of an engine."""
@@ -208,6 +221,12 @@ class Settings:
     watchdog: WatchdogSettings = group(WatchdogSettings)
     endpoints: EndpointSettings = group(EndpointSettings)
     identity: IdentitySettings = group(IdentitySettings)
+    kubernetes_jobs_user: str | None = setting(
+        None,
+        _parse_jobs_user,
+        "The user with whose rights the resources `JetSQLJob` and `JetSQLSnapshot` in the namespace of the engine's pod"
+        " run statements. Without it, resources are not read.",
+    )
     spark_conf: Mapping[str, str] = field(default_factory=dict)  # further Spark settings
     catalogs: tuple[CatalogSettings, ...] = ()  # further catalogues of the sessions
     new_store: bool = False

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from jetsql.home.store_url import open_url, parse_setting
 from jetsql.jobs.model.leadership import LeaseTimes
 from jetsql.setting_fields import setting
-from jetsql.setting_values import parse_positive_seconds, parse_reference, refusal
+from jetsql.setting_values import parse_positive_seconds, parse_reference, parse_user, refusal
 
 POSTGRESQL: Final = "postgresql"
 """The connector's key in `connectors.properties`, and the value of `catalog` for the server of the store."""
@@ -52,12 +52,6 @@ def _parse_catalog(value: object) -> str:
     return value.strip()
 
 
-def _parse_user(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("the name of a user")
-    return value.strip()
-
-
 @dataclass(frozen=True)
 class StoreSettings:
     """Settings of the store and of Spark's catalogue."""
@@ -75,7 +69,7 @@ class StoreSettings:
         _parse_catalog,
         "The database of the definitions of tables and views: `postgresql` for that of `store`, or any URL of JDBC.",
     )
-    catalog_user: str | None = setting(None, _parse_user, "The user of `catalog`, if it is a URL.")
+    catalog_user: str | None = setting(None, parse_user, "The user of `catalog`, if it is a URL.")
     catalog_password: str | None = setting(None, parse_reference, "The password of `catalog_user`.", is_secret=True)
     heartbeat_seconds: float = setting(
         LeaseTimes.heartbeat_seconds,

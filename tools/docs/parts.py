@@ -40,6 +40,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "errors": error_parts.errors,
     "relations": system_parts.relations,
     "rights": system_parts.rights,
+    **{f"resource {kind}": partial(system_parts.resource_fields, kind) for kind in ("jetsqljobs", "jetsqlsnapshots")},
     "metrics": system_parts.metrics,
     "program": command_parts.program,
     "commands": command_parts.commands,

@@ -1,9 +1,13 @@
-"""The relations of the schema `jetsql`, and the metrics for Prometheus."""
+"""The relations of the schema `jetsql`, the metrics for Prometheus, and the resources of Kubernetes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
+
+import yaml
 
 from jetsql.jobs.access.access_records import Right, SecurableKind
 from jetsql.jobs.access.rights_table import RIGHTS, RightSpec
@@ -18,6 +22,7 @@ _NO_JOBS: Any = SimpleNamespace(
     metrics=SimpleNamespace(jobs=tuple),
     access=SimpleNamespace(sees_job=lambda job: True),
 )
+_DEFINITIONS: Final = Path(__file__).parents[2] / "deploy" / "chart" / "crds"
 _SUFFIXES: Final = {"counter": "_total", "info": "_info"}
 
 
@@ -55,3 +60,23 @@ def metrics() -> str:
         labels = ", ".join(f"`{label}`" for label in getattr(family, "_labelnames", ()))
         rows.append((f"`{name}`", family.type, labels, family.documentation))
     return table(("metric", "type", "labels", "meaning"), rows)
+
+
+def resource_fields(kind: str) -> str:
+    """Return the fields of a resource of Kubernetes, from its definition. kind: the plural"""
+    file = _DEFINITIONS / f"{kind}.yaml"
+    [version] = yaml.safe_load(file.read_text(encoding="utf-8"))["spec"]["versions"]
+    properties = version["schema"]["openAPIV3Schema"]["properties"]
+    rows = [row for part in ("spec", "status") for row in _field_rows(part, properties[part])]
+    return table(("field", "type", "default", "meaning"), rows)
+
+
+def _field_rows(path: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    for name, each in schema["properties"].items():
+        field = f"{path}.{name}"
+        kind = ", ".join(f"`{value}`" for value in each["enum"]) if "enum" in each else each["type"]
+        default = "" if name not in schema.get("required", ()) else "required"
+        default = f"`{each['default']}`" if "default" in each else default
+        yield f"`{field}`", kind, default, each["description"]
+        if "properties" in each:
+            yield from _field_rows(field, each)

@@ -50,7 +50,8 @@ JOB_HISTORY_COLUMNS: Final = (
     *HISTORY_COLUMNS,
     Column(
         "endpoint",
-        comment="the user's way to the engine: http, console, connect, thrift, spark.sql, embedded or notebook",
+        comment="the user's way to the engine: http, console, connect, thrift, spark.sql, kubernetes, embedded or"
+        " notebook",
     ),
     Column("address", comment="the IP address of the user's client; NULL inside the engine's process"),
 )

@@ -20,7 +20,8 @@ AUDIT_COLUMNS: Final = (
     Column("user", comment="the user; for a failed login, the name that the client has given"),
     Column("token", comment="the id of the token; engine.token for that of the home"),
     Column(
-        "endpoint", comment="the way to the engine: http, console, connect, thrift, spark.sql, embedded or notebook"
+        "endpoint",
+        comment="the way to the engine: http, console, connect, thrift, spark.sql, kubernetes, embedded or notebook",
     ),
     Column("address", comment="the IP address of the client"),
     Column("client", comment="the program, as it names itself"),

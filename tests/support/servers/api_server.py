@@ -1,0 +1,194 @@
+"""A real API server of Kubernetes with its etcd, on loopback: no node is needed for custom resources."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from tests.support.paths import ROOT
+from tools.free_ports import free_ports
+from tools.kubernetes.cache import CACHE
+
+NAMESPACE = "streams"
+_ADMIN, _ENGINE = "admin-token", "engine-token"
+_ACCOUNT = f"system:serviceaccount:{NAMESPACE}:engine"
+_START_SECONDS = 120.0
+
+
+def missing_programs() -> str:
+    """Return why the API server cannot run, a sentence; empty if it can."""
+    if _programs() is None:
+        return "The programs of Kubernetes are not built: run python -m tools.kubernetes programs."
+    return "" if shutil.which("kubectl") else "There is no kubectl."
+
+
+def _programs() -> Path | None:
+    found = (folder for folder in CACHE.glob("programs-*") if (folder / "kube-apiserver").exists())
+    return next((folder for folder in found if (folder / "etcd").exists()), None)
+
+
+class RealApiServer:
+    """A running API server."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self.url = f"https://127.0.0.1:{port}"
+        self.account = folder / "account"
+        """The folder of the service account of the engine's pod."""
+        self._config = folder / "kubeconfig"
+
+    def kubectl(self, *arguments: str, text: str | None = None) -> str:
+        """Run kubectl as an admin, and return its output. text: its input."""
+        command = ["kubectl", f"--kubeconfig={self._config}", f"--namespace={NAMESPACE}", *arguments]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def apply(self, *resources: dict[str, Any]) -> None:
+        """Apply resources on the server."""
+        listed = {"apiVersion": "v1", "kind": "List", "items": resources}
+        self.kubectl("apply", "--server-side", "-f", "-", text=json.dumps(listed))
+
+    def get(self, name: str) -> dict[str, Any]:
+        """Return a JetSQLJob."""
+        found: dict[str, Any] = json.loads(self.kubectl("get", "jetsqljob", name, "-o", "json"))
+        return found
+
+    def resources(self) -> list[dict[str, Any]]:
+        """Return all JetSQLJobs."""
+        path = f"/apis/jetsql.io/v1alpha1/namespaces/{NAMESPACE}/jetsqljobs"
+        found: list[dict[str, Any]] = json.loads(self.kubectl("get", "--raw", path))["items"]
+        return found
+
+
+def job_resource(name: str, sql: str, **spec: str) -> dict[str, Any]:
+    """Return a JetSQLJob."""
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {
+        "apiVersion": "jetsql.io/v1alpha1",
+        "kind": "JetSQLJob",
+        "metadata": metadata,
+        "spec": {"sql": sql, **spec},
+    }
+
+
+@contextmanager
+def running_api_server(folder: Path) -> Iterator[RealApiServer]:
+    """Run a server with the definitions of the resources, and the rights of an engine on them, inside the context."""
+    programs = _programs()
+    assert programs is not None
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_keys(folder)
+    (folder / "tokens.csv").write_text(f'{_ADMIN},admin,admin,"system:masters"\n{_ENGINE},{_ACCOUNT},engine\n')
+    client, peer, port = free_ports(3)
+    server = RealApiServer(folder, port)
+    with ExitStack() as stack:
+        stack.enter_context(_running(folder, "etcd", [str(programs / "etcd"), *_etcd_flags(client, peer)]))
+        stack.enter_context(
+            _running(folder, "kube-apiserver", [str(programs / "kube-apiserver"), *_api_flags(client, port)])
+        )
+        _write_config(folder, server)
+        _wait_until_ready(server, folder)
+        server.kubectl("create", "namespace", NAMESPACE)
+        server.kubectl("apply", "-f", str(ROOT / "deploy" / "chart" / "crds"))
+        server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        server.apply(*_rights())
+        yield server
+
+
+def _etcd_flags(client: int, peer: int) -> Iterator[str]:
+    yield from ("--data-dir", "etcd")
+    for flag, port in (("client-urls", client), ("peer-urls", peer)):
+        yield f"--listen-{flag}=http://127.0.0.1:{port}"
+    yield f"--advertise-client-urls=http://127.0.0.1:{client}"
+    yield f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}"
+    yield f"--initial-cluster=default=http://127.0.0.1:{peer}"
+
+
+def _api_flags(etcd: int, port: int) -> Iterator[str]:
+    yield f"--etcd-servers=http://127.0.0.1:{etcd}"
+    yield f"--secure-port={port}"
+    yield from ("--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
+    yield from ("--cert-dir=certificates", "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC")
+    yield from ("--token-auth-file=tokens.csv", "--service-account-issuer=https://kubernetes.default.svc")
+    yield from ("--service-account-key-file=public.pem", "--service-account-signing-key-file=private.pem")
+
+
+@contextmanager
+def _running(folder: Path, name: str, command: Sequence[str]) -> Iterator[None]:
+    with open(folder / f"{name}.log", "wb") as log:
+        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _write_keys(folder: Path) -> None:
+    key = rsa.generate_private_key(65537, 2048)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    (folder / "private.pem").write_bytes(private)
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (folder / "public.pem").write_bytes(public)
+
+
+def _write_config(folder: Path, server: RealApiServer) -> None:
+    authority = folder / "certificates" / "apiserver.crt"
+    _wait_for(authority.exists, folder)
+    server.account.mkdir()
+    shutil.copy(authority, server.account / "ca.crt")
+    (server.account / "token").write_text(_ENGINE)
+    (server.account / "namespace").write_text(NAMESPACE)
+    cluster = {"name": "c", "cluster": {"server": server.url, "certificate-authority": str(authority)}}
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [cluster]}
+    config |= {"users": [{"name": "u", "user": {"token": _ADMIN}}]}
+    config |= {"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}
+    (folder / "kubeconfig").write_text(json.dumps(config))
+
+
+def _wait_until_ready(server: RealApiServer, folder: Path) -> None:
+    def is_ready() -> bool:
+        try:
+            return server.kubectl("get", "--raw", "/readyz") == "ok"
+        except AssertionError:
+            return False
+
+    _wait_for(is_ready, folder)
+
+
+def _wait_for(reached: Any, folder: Path) -> None:
+    until = monotonic() + _START_SECONDS
+    while not reached():
+        assert monotonic() < until, (folder / "kube-apiserver.log").read_text()[-3000:]
+        sleep(0.2)
+
+
+def _rights() -> Iterator[dict[str, Any]]:
+    """Yield the rights that the manual lists for the service account of the engine."""
+    group, kinds = "rbac.authorization.k8s.io", ["jetsqljobs", "jetsqlsnapshots"]
+    metadata = {"name": "jobs", "namespace": NAMESPACE}
+    rules = [
+        {"apiGroups": ["jetsql.io"], "resources": kinds, "verbs": ["list", "watch", "patch"]},
+        {"apiGroups": ["jetsql.io"], "resources": [f"{kind}/status" for kind in kinds], "verbs": ["patch"]},
+    ]
+    yield {"apiVersion": f"{group}/v1", "kind": "Role", "metadata": metadata, "rules": rules}
+    yield {
+        "apiVersion": f"{group}/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "jobs"},
+        "subjects": [{"kind": "User", "name": _ACCOUNT, "apiGroup": group}],
+    }
