@@ -15,7 +15,7 @@ SLOW := -m slow -n 0 --durations=20
 # An hour of random statements of a user without rights; it reports how many there were.
 WALK := tests/engine/session/test_rights_walk.py
 
-.PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks image console bench faults release clean environment
+.PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks test-kubernetes image console bench faults release clean environment
 
 help:
 	@echo "make demo            jobs over the flights of 2013, created, suspended, resumed and dropped in SQL (two minutes)"
@@ -32,6 +32,8 @@ help:
 	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL nor a browser"
 	@echo "make test-clients    SQLAlchemy's own suite, JetSQL without the engine, other clients (the first time fetches some 1 GB)"
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
+	@echo "make test-kubernetes the stories on a real Kubernetes on this machine, as root (20 minutes; the first time fetches some 1 GB"
+	@echo "                     and builds Kubernetes, which takes 12 minutes of processor time)"
 	@echo "make image           the image of the engine, as root, with Debian's buildah"
 	@echo "make docs            the documentation site, in build/site"
 	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"
@@ -118,6 +120,12 @@ test-clients:
 test-sparks:
 	@tools/prepare java postgresql
 	@$(PYTHON) -m tools.sparks
+
+# It exits with 77 where this machine cannot run a Kubernetes.
+test-kubernetes:
+	@tools/prepare java kubernetes
+	@$(PYTHON) -m tools.kubernetes programs
+	@$(PYTHON) -m pytest -m slow -n 0 --durations=20 tests/stories/test_kubernetes.py
 
 image:
 	@tools/prepare java buildah

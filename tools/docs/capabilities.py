@@ -238,11 +238,11 @@ LIMITS: Final = (
         "with the trigger realTime rows are written before their batch is committed",
     ),
     Limit(
-        "Kubernetes and YARN",
-        "Spark's masters `k8s`, `k8s://` and `yarn` are accepted, and not tested on a cluster.",
+        "YARN",
+        "Spark's master `yarn` is accepted, and not tested on a cluster.",
         "reference/versions.md",
         "docs/reference/versions.md",
-        "| `local[*]`, and `spark://` on one machine |",
+        "`yarn` is not tested",
     ),
 )
 

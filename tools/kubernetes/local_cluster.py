@@ -82,10 +82,14 @@ class LocalCluster:
         """Run a command as root of the nodes, and return its output. Raises BuildFailed."""
         return self._inside.run(*words)
 
-    def restart_api_server(self) -> None:
-        """Kill the API server, start it again, and wait until it is ready."""
-        self._daemons["kube-apiserver"].end(signal.SIGKILL)
-        self._start_api_server()
+    @contextmanager
+    def killed_api_server(self) -> Iterator[None]:
+        """Kill the API server, and start it again at the end of the context."""
+        self._daemons.pop("kube-apiserver").end(signal.SIGKILL)
+        try:
+            yield
+        finally:
+            self._start_api_server()
 
     def kill_node(self, name: str) -> None:
         """Kill the kubelet, the containerd and all containers of a node, which simulates a power failure."""
@@ -201,13 +205,12 @@ def running_cluster(archives: Sequence[Path] = (), nodes: int = 2) -> Iterator[L
         try:
             cluster.start(archives)
             yield cluster
-        except BaseException:
+        finally:
             _keep_logs(folder)
-            raise
 
 
 def _keep_logs(folder: Path) -> None:
-    """Keep the logs of a cluster that failed, or in which a test failed, in place of those before."""
+    """Keep the logs of a cluster, in place of those of an earlier one."""
     shutil.rmtree(_LOGS, ignore_errors=True)
     for log in folder.rglob("*.log"):
         if log.is_file() and "images" not in log.parts:
