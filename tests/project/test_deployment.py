@@ -1,4 +1,4 @@
-"""The files in examples/deployment and deploy: systemd accepts the units, and the others say what the engine does."""
+"""The units in examples/deployment, and the image: systemd accepts the units, and both say what the engine does."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.settings.engine_settings import SPECS
@@ -28,10 +26,6 @@ UNITS = {
 
 def unit(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def documents() -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text(encoding="utf-8")))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is there on Linux only")
@@ -62,21 +56,9 @@ def test_the_guide_has_the_unit(name: str) -> None:
 def test_all_supervisors_wait_for_a_graceful_stop() -> None:
     for name in UNITS:
         assert f"TimeoutStopSec={STOP_SECONDS}\n" in unit(name) and "KillSignal=SIGTERM\n" in unit(name)
-    pod = documents()[-1]["spec"]["template"]["spec"]
-    assert pod["terminationGracePeriodSeconds"] > STOP_SECONDS
     assert "STOPSIGNAL SIGTERM" in IMAGE
 
 
-def test_probes_distinguish_liveness_and_readiness() -> None:
-    [engine] = documents()[-1]["spec"]["template"]["spec"]["containers"]
-    probes = {name: engine[name]["httpGet"] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
-    assert [probe["path"] for probe in probes.values()] == ["/healthz", "/healthz", "/leader"]
-    assert all(probe["httpHeaders"] == [{"name": "Host", "value": "localhost"}] for probe in probes.values())
-
-
 def test_only_settings_that_exist_are_set() -> None:
-    [engine] = documents()[-1]["spec"]["template"]["spec"]["containers"]
-    names = [each["name"] for each in engine["env"]]
-    names += re.findall(r"JETSQL_\w+", IMAGE + unit("jetsql.service"))
-    used = {name.removeprefix("JETSQL_").lower() for name in names if name.startswith("JETSQL_")}
-    assert used - {"home", "config"} <= set(SPECS) | {"master", "driver_memory"}
+    names = re.findall(r"JETSQL_\w+", IMAGE + unit("jetsql.service"))
+    assert {name.removeprefix("JETSQL_").lower() for name in names} - {"config"} <= set(SPECS)

@@ -1,4 +1,4 @@
-"""The Grafana dashboard follows Grafana's schema, and queries metrics and labels that the engine exports."""
+"""Dashboard and alerts query metrics and labels that the engine exports; the dashboard follows Grafana's schema."""
 
 import json
 import re
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
@@ -16,6 +17,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.server.prometheus import prometheus_response
+from tests.support.chart import CHART
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.paths import ROOT
 
@@ -23,6 +25,11 @@ DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs/how-to/grafana-dashboard.js
 VARIABLES = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 QUERIES = [variable["query"]["query"] for variable in VARIABLES.values() if variable["type"] == "query"]
+ALERTS = [
+    rule["expr"]
+    for group in yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))["groups"]
+    for rule in group["rules"]
+]
 SCRAPE_LABELS = {"job", "instance"}
 """The labels that Prometheus adds. It renames an exported label of the same name to `exported_job`."""
 
@@ -61,7 +68,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return labels
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS + QUERIES)
+@pytest.mark.parametrize("expression", EXPRESSIONS + QUERIES + ALERTS)
 def test_metrics_and_labels_are_exported(expression: str, exported: dict[str, set[str]]) -> None:
     selectors = re.findall(r"\b(jetsql_\w+)(?:\{([^}]*)\})?", expression)
     assert selectors
