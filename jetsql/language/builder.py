@@ -286,7 +286,7 @@ def _alter_user(parts: _StatementTokens) -> rights.AlterUser:
     for token in names:
         name = _name(token).text.lower()
         if name in seen:
-            raise _syntax_error(f"The limit {name} is named twice.", token, "Name it once.")
+            raise _syntax_error(f"The limit {name} is written twice.", token, "Write it once.")
         seen.add(name)
     limits = tuple(zip(map(_name, names), values or [None] * len(names), strict=True))
     return rights.AlterUser(user, limits=limits, reset_all=parts.has("ALL"))

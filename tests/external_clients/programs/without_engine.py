@@ -77,7 +77,7 @@ def no_engine():
     home = {"JETSQL_HOME": os.path.join(os.environ["JETSQL_HOME"], "nothing-here")}
     ended = command("start", environ=home)
     assert ended.returncode == 3 and "[JETSQL.ENGINE_NOT_INSTALLED]" in ended.stderr, ended
-    assert "pip install jetsql." in ended.stderr, ended
+    assert "pip install 'jetsql[engine]'" in ended.stderr, ended
     return ""
 
 
