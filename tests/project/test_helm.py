@@ -149,7 +149,9 @@ def test_roles_have_the_rights_in_use() -> None:
     [role] = of_kind(render("standby"), "Role")
     assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "patch"]}]
     [role] = of_kind(render("all"), "Role")
-    assert [rule["resources"] for rule in role["rules"]] == [["pods"], ["configmaps"]]
+    assert [rule["resources"][0] for rule in role["rules"]] == [
+        *("pods", "configmaps", "jetsqljobs", "jetsqljobs/status")
+    ]
 
 
 def test_metrics_are_those_of_the_release() -> None:

@@ -57,7 +57,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ include "jetsql.scheme" . }}://{{ include "jetsql.host" . }}:{{ .Values.service.port }}
 {{- end }}
 
-{{/* Not empty if the pods call the API server: for executors, and for the label of the leader */}}
+{{/* Not empty if the pods call the API server: for executors, resources, and the label of the leader */}}
 {{- define "jetsql.callsApi" -}}
-{{- if or .Values.store.existingSecret .Values.executors.enabled }}true{{ end -}}
+{{- if or .Values.store.existingSecret .Values.executors.enabled .Values.jobResources.user }}true{{ end -}}
 {{- end }}

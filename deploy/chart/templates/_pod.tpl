@@ -23,7 +23,7 @@ capabilities: { drop: [ALL] }
 
 {{/* Refuse settings in config.toml that the environment would override */}}
 {{- define "jetsql.checkConfig" -}}
-{{- $own := list "home" "http_host" "http_port" "http_hosts" "pod_selector" "driver_memory" "connect" "connect_host" "connect_port" "thrift" "thrift_host" "thrift_port" "tls_cert" "tls_key" "store" "store_password" "storage" "s3_endpoint" "s3_region" "s3_path_style" "s3_access_key" "s3_secret_key" -}}
+{{- $own := list "home" "http_host" "http_port" "http_hosts" "pod_selector" "driver_memory" "connect" "connect_host" "connect_port" "thrift" "thrift_host" "thrift_port" "tls_cert" "tls_key" "store" "store_password" "storage" "s3_endpoint" "s3_region" "s3_path_style" "s3_access_key" "s3_secret_key" "kubernetes_jobs_user" -}}
 {{- if .Values.store.existingSecret }}{{ $own = append $own "catalog" }}{{ end -}}
 {{- if .Values.executors.enabled }}{{ $own = append $own "master" }}{{ end -}}
 {{- range $own }}
@@ -86,6 +86,9 @@ capabilities: { drop: [ALL] }
 - { name: JETSQL_S3_ACCESS_KEY, value: "secret:file:/run/secrets/jetsql-s3/{{ .accessKeyKey }}" }
 - { name: JETSQL_S3_SECRET_KEY, value: "secret:file:/run/secrets/jetsql-s3/{{ .secretKeyKey }}" }
 {{- end }}
+{{- end }}
+{{- with .Values.jobResources.user }}
+- { name: JETSQL_KUBERNETES_JOBS_USER, value: {{ . | quote }} }
 {{- end }}
 {{- if .Values.executors.enabled }}
 - { name: JETSQL_MASTER, value: k8s }
