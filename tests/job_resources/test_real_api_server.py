@@ -70,6 +70,20 @@ def test_job_lives_as_its_resource_declares(
     assert rows(engine) == [1, 2, 3]
 
 
+def test_job_continues_while_the_server_restarts(
+    engine: EngineInstance, server: RealApiServer, controller: ResourceController
+) -> None:
+    server.apply(job_resource("lasting", SQL.replace("counted AS", "lasting AS").replace("a > 0", "a > 1000")))
+    server.kubectl("wait", "--for=condition=Ready", "jetsqljob/lasting", "--timeout=60s")
+    server.close()
+    engine.run("INSERT INTO resources.counting VALUES (1001)")
+    wait_until(lambda: 1001 in rows(engine), 60)
+    server.start()
+    server.kubectl("patch", "jetsqljob", "lasting", "--type=merge", "-p", '{"spec": {"state": "Suspended"}}')
+    wait_until(lambda: ready(server.get("lasting")).get("reason") == "Suspended", 60)
+    server.kubectl("delete", "jetsqljob", "lasting", "--timeout=60s")
+
+
 def rows(engine: EngineInstance) -> list[int]:
     return [row[0] for row in engine.run("SELECT a FROM resources.counted ORDER BY a").rows]
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -37,13 +37,27 @@ def _programs() -> Path | None:
 
 
 class RealApiServer:
-    """A running API server."""
+    """An API server, which can be stopped and started again."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, command: Sequence[str]) -> None:
         self.url = f"https://127.0.0.1:{port}"
+        self._folder = folder
+        self._command = command
+        self._running = ExitStack()
         self.account = folder / "account"
         """The folder of the service account of the engine's pod."""
         self._config = folder / "kubeconfig"
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        self._running.enter_context(_running(self._folder, "kube-apiserver", self._command))
+        if not self._config.exists():
+            _write_config(self._folder, self)
+        _wait_until_ready(self, self._folder)
+
+    def close(self) -> None:
+        """Stop the server; etcd keeps its resources."""
+        self._running.close()
 
     def kubectl(self, *arguments: str, text: str | None = None) -> str:
         """Run kubectl as an admin, and return its output. text: its input."""
@@ -89,14 +103,9 @@ def running_api_server(folder: Path) -> Iterator[RealApiServer]:
     _write_keys(folder)
     (folder / "tokens.csv").write_text(f'{_ADMIN},admin,admin,"system:masters"\n{_ENGINE},{_ACCOUNT},engine\n')
     client, peer, port = free_ports(3)
-    server = RealApiServer(folder, port)
-    with ExitStack() as stack:
-        stack.enter_context(_running(folder, "etcd", [str(programs / "etcd"), *_etcd_flags(client, peer)]))
-        stack.enter_context(
-            _running(folder, "kube-apiserver", [str(programs / "kube-apiserver"), *_api_flags(client, port)])
-        )
-        _write_config(folder, server)
-        _wait_until_ready(server, folder)
+    server = RealApiServer(folder, port, [str(programs / "kube-apiserver"), *_api_flags(client, port)])
+    with _running(folder, "etcd", [str(programs / "etcd"), *_etcd_flags(client, peer)]), closing(server):
+        server.start()
         server.kubectl("create", "namespace", NAMESPACE)
         server.kubectl("apply", "-f", str(ROOT / "deploy" / "chart" / "crds"))
         server.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
