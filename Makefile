@@ -121,11 +121,11 @@ test-sparks:
 	@tools/prepare java postgresql
 	@$(PYTHON) -m tools.sparks
 
-# It exits with 77 where this machine cannot run a Kubernetes.
+# 77 is the exit code where this machine cannot run a Kubernetes.
 test-kubernetes:
 	@tools/prepare java kubernetes
-	@$(PYTHON) -m tools.kubernetes programs
-	@$(PYTHON) -m pytest -m slow -n 0 --durations=20 tests/stories/test_kubernetes.py
+	@$(PYTHON) -m tools.kubernetes programs || { status=$$?; test $$status = 77 && exit 0; exit $$status; }; \
+		$(PYTHON) -m pytest -m slow -n 0 --durations=20 tests/stories/test_kubernetes.py
 
 image:
 	@tools/prepare java buildah

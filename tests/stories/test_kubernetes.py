@@ -5,7 +5,12 @@ The stories share the cluster and the engine, and each first waits until both ex
 
 from __future__ import annotations
 
+import errno
 import itertools
+import socket
+import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -85,6 +90,21 @@ def check_rows(engine: PodEngine, total: int) -> None:
     assert row == {"n": total, "ids": total, "first": 0, "last": total - 1}
     counts = {row["word"]: row["n"] for row in engine.sql("SELECT word, n FROM counted")}
     assert counts == {f"word {digit}": total // 4 for digit in range(4)}
+
+
+def test_strangers_get_nothing_from_the_cluster(cluster: LocalCluster) -> None:
+    nodes = [str(cluster.addresses.node(number)) for number in range(len(cluster.nodes))]
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    for url in (f"{cluster.addresses.api_server}/api/v1/pods", *(f"https://{node}:10250/pods" for node in nodes)):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(url, timeout=10, context=context)
+        with caught.value as error:
+            assert error.code in (401, 403), url
+    for port in (2379, 2380, 10249, 10256, 10257, 10259):  # etcd, proxy, controllers, scheduler
+        for node in nodes:
+            with socket.socket() as client:
+                assert client.connect_ex((node, port)) == errno.ECONNREFUSED, port
 
 
 def test_executors_are_pods_that_members_name(engine: PodEngine) -> None:
@@ -190,6 +210,18 @@ def test_missing_right_is_logged_and_harms_no_job(engine: PodEngine) -> None:
     finally:
         engine.give_rights()
     engine.wait_members(2)
+    check_rows(engine, send(engine))
+    assert {job: engine.runs(job) for job in JOBS} == runs
+
+
+def test_jobs_continue_while_the_api_server_is_killed(engine: PodEngine) -> None:
+    runs = {job: engine.runs(job) for job in JOBS}
+    with engine.cluster.killed_api_server():
+        check_rows(engine, send(engine))
+    [id_, *_] = engine.members()
+    engine.kubectl("delete", "pod", engine.members()[id_]["pod"], "--wait=false")
+    engine.wait_until(lambda: id_ in engine.members("GONE"), f"executor {id_} is not gone")
+    engine.wait_members(2)  # Spark watches the new API server
     check_rows(engine, send(engine))
     assert {job: engine.runs(job) for job in JOBS} == runs
 

@@ -23,10 +23,10 @@ _SECONDS: Final = 60.0
 def pause_archive(program: Path) -> Path:
     """Return an archive of the image of the pause container. Raises BuildFailed. program: that of the container."""
     archive = CACHE / "pause-1.tar"
+    if archive.exists() and archive.stat().st_mtime > program.stat().st_mtime:
+        return archive  # without waiting for the build of another image
+    context = CACHE / "pause"
     with FileLock(CACHE / "image.lock"):
-        if archive.exists() and archive.stat().st_mtime > program.stat().st_mtime:
-            return archive
-        context = CACHE / "pause"
         context.mkdir(exist_ok=True)
         shutil.copy(program, context / "pause")
         file = CACHE / "pause.Containerfile"

@@ -91,19 +91,6 @@ class LocalCluster:
         finally:
             self._start_api_server()
 
-    def kill_node(self, name: str) -> None:
-        """Kill the kubelet, the containerd and all containers of a node, which simulates a power failure."""
-        [running] = [each for each in self._nodes if each.node.name == name]
-        assert running.kubelet is not None and running.containerd is not None
-        running.kubelet.end(signal.SIGKILL)
-        running.containerd.end(signal.SIGKILL)
-        for process in psutil.process_iter():
-            try:
-                if f"{running.cgroup}/" in Path(f"/proc/{process.pid}/cgroup").read_text():
-                    process.kill()
-            except (OSError, psutil.NoSuchProcess):
-                continue  # it has ended
-
     def start(self, archives: Sequence[Path]) -> None:
         """Start everything. archives: the images that pods can use. Raises BuildFailed."""
         self._write_keys()
@@ -118,12 +105,12 @@ class LocalCluster:
         images = [pause_archive(self._programs / "pause"), *archives]
         link_images(self._inside, images, [each.node.folder / "images" for each in self._nodes])
         for running in self._nodes:
-            self.start_node(running.node.name)
+            self._start_node(running.node.name)
         self._start_proxy(self._nodes[0].node)
         self.wait_until(self._are_nodes_ready, "the nodes are not ready")
         self.wait_until(self._has_account, "the namespace default has no service account")
 
-    def start_node(self, name: str) -> None:
+    def _start_node(self, name: str) -> None:
         """Start the containerd and the kubelet of a node."""
         [running] = [each for each in self._nodes if each.node.name == name]
         node = running.node
