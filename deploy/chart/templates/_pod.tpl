@@ -261,7 +261,7 @@ spec:
       image: {{ include "jetsql.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       restartPolicy: Always
-      command: [tail, -n, "0", -F, /var/lib/jetsql/home/engine.log]
+      command: [tini, --, tail, -n, "0", -F, /var/lib/jetsql/home/engine.log] # the first process ignores SIGTERM
       securityContext:
         {{- include "jetsql.containerSecurity" . | nindent 8 }}
       resources: *small
