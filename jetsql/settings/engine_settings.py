@@ -19,7 +19,6 @@ from typing import Final
 import platformdirs
 
 from jetsql.jobs.audit.audit_settings import AuditSettings
-from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
 from jetsql.request import ENGINE
@@ -157,6 +156,8 @@ _ENGINE_USERS: Final = (ENGINE.user, "system")
 
 
 def _parse_jobs_user(value: object) -> str:
+    from jetsql.jobs.model.job import name_key  # slow, and the command line reads settings
+
     user = parse_user(value)
     if name_key(user) in _ENGINE_USERS:
         raise ValueError("the name of a user other than those of the engine itself")

@@ -95,7 +95,7 @@ class Story:
                 self._session.close()
 
     def _step(self, step: Step) -> None:
-        text = self._replace(step.text)
+        text = self._replace(step.text, is_sql=step.language == "sql")
         if self.kafka is not None:
             for topic, partitions in step.topics:
                 self.kafka.topic(topic, partitions)
@@ -109,8 +109,10 @@ class Story:
             runner = {"sql": self._sql, "python": self._python, "shell": self._shell, "console": self._console}
             runner[step.language](step, text)
 
-    def _replace(self, text: str) -> str:
+    def _replace(self, text: str, is_sql: bool = False) -> str:
         for written, meant in (self.engine.addresses() | self.replaced).items():
+            if is_sql and written == "TOKEN":
+                continue  # it is a word there: CREATE TOKEN
             text = re.sub(rf"(?<![\w${{]){re.escape(written)}(?![\w=}}])", meant.replace("\\", r"\\"), text)
         return text
 
