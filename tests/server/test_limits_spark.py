@@ -119,13 +119,26 @@ def test_stream_over_thrift(users: Users) -> None:
 def test_stream_over_thrift_runs_in_the_pool_of_its_user(users: Users) -> None:
     context: Any = users.engine.spark.sparkContext
     store = context._jsc.sc().statusStore()
-    before = store.jobsList(None).size()
+    known = {job.jobId() for job in _spark_jobs(store)}
     assert not users.thrift["ann"].outcome("SELECT id FROM STREAM streamed.numbers LIMIT 100")[0]
-    until(lambda: store.jobsList(None).size() > before and str(store.jobsList(None).head().status()) == "SUCCEEDED")
-    numbers = store.jobsList(None).head().stageIds()
+    found: list[Any] = []
+
+    def has_succeeded() -> bool:
+        new = (job for job in _spark_jobs(store) if job.jobId() not in known)
+        found[:] = [job for job in new if str(job.status()) == "SUCCEEDED"]
+        return bool(found)
+
+    until(has_succeeded)
+    numbers = found[0].stageIds()
     stages = [store.lastStageAttempt(numbers.apply(at)) for at in range(numbers.size())]
     pools = {(str(stage.status()), stage.schedulingPool()) for stage in stages}
     assert pools - {("SKIPPED", "default")} == {("COMPLETE", "user ann")}
+
+
+def _spark_jobs(store: Any) -> list[Any]:
+    """Return the newest jobs that Spark remembers."""
+    jobs = store.jobsList(None)
+    return [jobs.apply(at) for at in range(jobs.size())]
 
 
 def _streams(engine: EngineInstance) -> int:
