@@ -300,10 +300,22 @@ def report(judged: Judged, total: int, failed: list[str]) -> bool:
     return False
 
 
-def main() -> None:
-    seconds = float(os.environ.get("JETSQL_MUTATION_SECONDS", _SECONDS))
-    seed = int(os.environ.get("JETSQL_MUTATION_SEED", random.SystemRandom().randrange(1_000_000)))
-    click.echo(f"mutation test: seed {seed} (JETSQL_MUTATION_SEED), {seconds:g} s (JETSQL_MUTATION_SECONDS)")
+@click.command()
+@click.option(
+    "--seconds",
+    default=_SECONDS,
+    show_default=True,
+    help="The time in which mutants are judged, after the tests have been measured.",
+)
+@click.option(
+    "--seed",
+    default=lambda: random.SystemRandom().randrange(1_000_000),
+    type=int,
+    help="The number that chooses the mutants. By default another one each time.",
+)
+def main(seconds: float, seed: int) -> None:
+    """Measure which lines each test reaches, judge a sample of mutants, and report the result."""
+    click.echo(f"mutation test: seed {seed}, {seconds:g} s")
     with tempfile.TemporaryDirectory(prefix="jetsql-mutation-") as folder:
         trees = [Path(folder) / f"tree{number}" for number in range(_WORKERS)]
         for tree in trees:
