@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.conftest import until
 from tests.support.paths import ROOT
 from tools.kubernetes import configuration, programs, system_packages
 from tools.kubernetes.cache import NotAvailable
@@ -148,9 +149,9 @@ def test_namespaces_end_with_a_killed_process(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         link, pid = process.stdout.readline().split()
+        assert link == "lo"
+        until(lambda: "sleep" in {each.name() for each in psutil.Process(int(pid)).children()})
         programs_inside = [psutil.Process(int(pid)), *psutil.Process(process.pid).children(recursive=True)]
         process.kill()
-        assert link == "lo"
-        assert "sleep" in {each.name() for each in programs_inside}
         _, alive = psutil.wait_procs(programs_inside, 20)
         assert alive == []
