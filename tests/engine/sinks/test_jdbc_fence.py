@@ -41,6 +41,7 @@ class Sink:
     def __init__(self, server: Postgres, proxy: TcpProxy) -> None:
         self.server, self.proxy = server, proxy
         self.schema = f"fence_{next(_schemas)}"
+        self.is_staged = Event()
         self.may_stage = Event()
         self.may_stage.set()
         server(
@@ -78,6 +79,7 @@ class Sink:
     def stage(self, rows: DataFrame, database: PsycopgDatabase, table: str, defaults: object, row: int = 1) -> int:
         """Write one row to a staging table, as Spark does with those of a batch."""
         self.server(f"INSERT INTO {table} VALUES ({row})")
+        self.is_staged.set()
         assert self.may_stage.wait(60)
         return 1
 
@@ -157,9 +159,7 @@ def test_transaction_that_begins_after_the_reply_fails(sink: Sink, threads: Thre
     """Refuse the transaction of an engine that was paused before it, for example."""
     sink.may_stage.clear()
     writing = threads.submit(sink.writer(1).write, ROWS, 0)
-    until(
-        lambda: bool(sink.server(f"SELECT 1 FROM pg_tables WHERE schemaname = '{sink.schema}' AND tablename ~ '_1_0$'"))
-    )
+    assert sink.is_staged.wait(60)
     assert not sink.writer(2).has_batch(0)
     sink.may_stage.set()
     with raises(StatementError, match="another run of the job has dropped the staging table"):
