@@ -23,6 +23,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
@@ -45,10 +46,8 @@ _COSTS: Final[Mapping[Role, str | None]] = {Role.LEADER: "100", Role.STANDBY: No
 _REQUEST_SECONDS: Final = 5.0
 _PERIOD: Final = 10.0
 _PAUSE: Final = 1.0  # after a failure
-_FORBIDDEN: Final = 403
-_NOT_FOUND: Final = 404
 _HINTS: Final[Mapping[int, str]] = {
-    _FORBIDDEN: "Allow the service account of the pod to list and patch pods in the namespace."
+    HTTPStatus.FORBIDDEN: "Allow the service account of the pod to list and patch pods in the namespace."
 }
 _LOG: Final = logging.getLogger(__name__)
 
@@ -113,7 +112,7 @@ class PodRole:
         try:
             labels.set(self._role)
         except (OSError, ValueError) as error:
-            if isinstance(error, ApiRefused) and error.status == _FORBIDDEN:
+            if isinstance(error, ApiRefused) and error.status == HTTPStatus.FORBIDDEN:
                 message = f"The label {LABEL} of the pod cannot be set at the {labels.describe(error)}."
                 raise EngineError("ENGINE_NOT_STARTED", message, hint=failure_hint(error, _HINTS)) from error
             _log_outage(labels, error)
@@ -179,7 +178,8 @@ class _PodLabels:
         try:
             self._account.patch_pod(name, {"metadata": change})
         except ApiRefused as error:
-            if error.status != _NOT_FOUND or name == self._name:  # the pod of another engine was deleted meanwhile
+            # The pod of another engine can have been deleted meanwhile.
+            if error.status != HTTPStatus.NOT_FOUND or name == self._name:
                 raise
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -20,12 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from jetsql.engine.spark.kubernetes_api import PodAccount
 from jetsql.job_resources.resource import API_GROUP, API_VERSION, CustomResource, ResourceKind
 
-GONE: Final = 410
-NOT_FOUND: Final = 404
-CONFLICT: Final = 409
-FORBIDDEN: Final = 403
 _PAGE: Final = 500
-_MERGE_PATCH: Final = "application/merge-patch+json"
 _MANAGER: Final = "jetsql"
 """The name under which the API server notes the fields that the controller has set."""
 _WATCH_SECONDS: Final = 300
@@ -91,7 +85,7 @@ class ApiServer:
     def watch(self, kind: ResourceKind, version: str) -> Iterator[WatchEvent]:
         """Open a watch, and return the changes since a version, until the server ends it after some minutes.
 
-        Raises ApiFailure with the status `GONE`, also while changes are read, if the server does not know them any
+        Raises ApiFailure with the status GONE, also while changes are read, if the server does not know them any
         more.
         """
         query = {
@@ -107,7 +101,7 @@ class ApiServer:
         if self._is_ended:
             _end(watching)
         try:
-            connection.request("GET", f"{self._path(kind)}?{urlencode(query)}", headers=self._headers())
+            connection.request("GET", f"{self._path(kind)}?{urlencode(query)}", headers=self._account.headers())
             response = connection.getresponse()
             if response.status >= 400:
                 raise _failure(response.status, response.read())
@@ -156,7 +150,7 @@ class ApiServer:
     ) -> dict[str, Any]:
         target = f"{path}?{urlencode(query)}"
         content = None if body is None else json.dumps(body).encode()
-        headers = self._headers() if body is None else {**self._headers(), "Content-Type": _MERGE_PATCH}
+        headers = self._account.headers(has_change=body is not None)
         status, answer = self._exchange(method, target, content, headers)
         if status >= 400:
             raise _failure(status, answer)
@@ -190,13 +184,7 @@ class ApiServer:
 
     def _connect(self, seconds: float) -> HTTPSConnection:
         address = urlsplit(self._account.url)
-        context = ssl.create_default_context(cafile=str(self._account.folder / "ca.crt"))
-        return HTTPSConnection(address.hostname or "", address.port, timeout=seconds, context=context)
-
-    def _headers(self) -> dict[str, str]:
-        """Return the headers of a request. Kubernetes renews the token, so it is read each time."""
-        token = (self._account.folder / "token").read_text(encoding="utf-8").strip()
-        return {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        return HTTPSConnection(address.hostname or "", address.port, timeout=seconds, context=self._account.tls())
 
 
 def _end(watching: socket.socket) -> None:

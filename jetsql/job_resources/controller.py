@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
+from http import HTTPStatus
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, Final
 
 from jetsql.errors import EngineError
-from jetsql.job_resources.api_server import CONFLICT, FORBIDDEN, GONE, NOT_FOUND, ApiFailure, ApiServer
+from jetsql.job_resources.api_server import ApiFailure, ApiServer
 from jetsql.job_resources.engine_statements import EngineStatements, JobEngine
 from jetsql.job_resources.reconcile_job import JobReconciler, Reconciliation
 from jetsql.job_resources.reconcile_snapshot import SnapshotReconciler
@@ -35,10 +37,10 @@ _MEASURE_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 10.0
 _STATUS: Final = "status"
 _UNKNOWN: Final = object()
-_HINTS: Final = {
-    NOT_FOUND: "Install the definitions of the resources: kubectl apply -f deploy/chart/crds.",
-    FORBIDDEN: "Allow the service account of the pod to get, list, watch and patch jetsqljobs, jetsqlsnapshots and"
-    " their status in the namespace.",
+_HINTS: Final[Mapping[int, str]] = {
+    HTTPStatus.NOT_FOUND: "Install the definitions of the resources: kubectl apply -f deploy/chart/crds.",
+    HTTPStatus.FORBIDDEN: "Allow the service account of the pod to get, list, watch and patch jetsqljobs,"
+    " jetsqlsnapshots and their status in the namespace.",
 }
 
 
@@ -65,7 +67,7 @@ class ResourceController:
     def start(self) -> None:
         """Begin to watch."""
         tasks: dict[str, Callable[[], None]] = {
-            f"watch-{kind.value}": _bound(self._watch, kind) for kind in ResourceKind
+            f"watch-{kind.value}": partial(self._watch, kind) for kind in ResourceKind
         }
         tasks |= {f"resources-{number}": self._work for number in range(_WORKERS)}
         tasks |= {"resource-jobs": self._compare_jobs}
@@ -106,7 +108,7 @@ class ResourceController:
                 if monotonic() - begun > _FIRST_PAUSE:
                     continue  # the server ends each watch after some minutes
             except ApiFailure as error:
-                if error.status == GONE:
+                if error.status == HTTPStatus.GONE:
                     version = None
                 else:
                     is_out = self._note_outage(kind, error, _HINTS.get(error.status, ""), is_out)
@@ -199,7 +201,7 @@ class ResourceController:
             try:
                 self._reconcile(key)
             except ApiFailure as error:
-                if error.status not in (CONFLICT, NOT_FOUND):
+                if error.status not in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
                     _LOG.warning("The resource %s cannot be changed: %s", key, error)
                 self._queue.retry(key)
             except (OSError, EngineError) as error:
@@ -288,7 +290,3 @@ class ResourceController:
 def _facts(job: Job) -> object:
     """Return what the status of a resource depends on, except for the measures."""
     return (job.id, job.status, job.cause, job.version.statement)
-
-
-def _bound(task: Callable[[ResourceKind], None], kind: ResourceKind) -> Callable[[], None]:
-    return lambda: task(kind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -90,9 +90,7 @@ class EngineStatements:
     @contextmanager
     def for_user(self) -> Iterator[None]:
         """Let the statements and queries inside the context be those of the user. Raises EngineError."""
-        with ExitStack() as stack:
-            stack.enter_context(acting_for(self._caller))
-            stack.enter_context(cancellable(self._cancellation))
+        with acting_for(self._caller), cancellable(self._cancellation):
             yield
 
     @contextmanager

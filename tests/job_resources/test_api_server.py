@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
 from jetsql.engine.spark.kubernetes_api import PodAccount
-from jetsql.job_resources.api_server import CONFLICT, GONE, ApiFailure, ApiServer
+from jetsql.job_resources.api_server import ApiFailure, ApiServer
 from jetsql.job_resources.resource import ResourceKind
 from tests.support.servers.certificates import Authority
-from tests.support.servers.resource_api import NAMESPACE, ResourceApi, running_resource_api
+from tests.support.servers.kubernetes_api import NAMESPACE
+from tests.support.servers.resource_api import ResourceApi, running_resource_api
 
 JOBS = ResourceKind.JOB.value
 
@@ -51,7 +53,7 @@ def test_watch_begins_at_a_version(server: ResourceApi, api: ApiServer) -> None:
     server.expire()
     with pytest.raises(ApiFailure) as caught:
         next(events)
-    assert caught.value.status == GONE
+    assert caught.value.status == HTTPStatus.GONE
 
 
 def test_change_of_an_outdated_resource_fails(server: ResourceApi, api: ApiServer) -> None:
@@ -61,7 +63,7 @@ def test_change_of_an_outdated_resource_fails(server: ResourceApi, api: ApiServe
     assert api.patch(resource, change).finalizers == ("f",)
     with pytest.raises(ApiFailure) as caught:
         api.patch(resource, change)
-    assert caught.value.status == CONFLICT
+    assert caught.value.status == HTTPStatus.CONFLICT
 
 
 def test_token_is_read_for_each_request(server: ResourceApi, api: ApiServer) -> None:

@@ -19,7 +19,8 @@ ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """The folder in which Kubernetes gives a pod the token of its service account."""
 POD_NAME: Final = "spark.kubernetes.driver.pod.name"
 _SECONDS: Final = 20.0
-_MERGE_PATCH: Final = "application/merge-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+"""The content type of a change, as RFC 7396 defines it."""
 
 
 class ApiRefused(OSError):
@@ -53,21 +54,26 @@ class PodAccount:
         """Merge a change into the description of a pod; None removes a value."""
         self._request("PATCH", f"/{name}", change)
 
-    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def headers(self, has_change: bool = False) -> dict[str, str]:
+        """Return the headers of a request. Kubernetes renews the token, so it is read each time."""
         token = (self.folder / "token").read_text(encoding="utf-8").strip()
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = _MERGE_PATCH
+        return {**headers, "Content-Type": MERGE_PATCH} if has_change else headers
+
+    def tls(self) -> ssl.SSLContext:
+        """Return the context of a connection, which trusts the cluster's authority alone."""
+        return ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         request = urllib.request.Request(
             f"{self.url}/api/v1/namespaces/{self.namespace}/pods{path}",
             None if body is None else json.dumps(body).encode(),
-            headers,
+            self.headers(has_change=body is not None),
             method=method,
         )
-        context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
         # A proxy of the environment is for other servers.
         opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=self.tls())
         )
         try:
             with opener.open(request, timeout=self.seconds) as response:

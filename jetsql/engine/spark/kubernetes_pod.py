@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,9 +42,9 @@ _ALLOCATION: Final[Mapping[str, str]] = {
 _POD_NAMES_STEP: Final = "dev.jetsql.stream.ExecutorPodNames"
 _ALL_ADDRESSES: Final = ("0.0.0.0", "::", "[::]")
 _HINTS: Final[Mapping[int, str]] = {
-    403: "Allow the service account of the pod to create, get, list, watch, patch and delete pods, config maps and"
-    " persistent volume claims in the namespace.",
-    404: f"Set the name of the pod: --conf {POD_NAME}=NAME.",
+    HTTPStatus.FORBIDDEN: "Allow the service account of the pod to create, get, list, watch, patch and delete pods,"
+    " config maps and persistent volume claims in the namespace.",
+    HTTPStatus.NOT_FOUND: f"Set the name of the pod: --conf {POD_NAME}=NAME.",
 }
 """A hint for each status of HTTP with which the API server refuses to show the pod."""
 
