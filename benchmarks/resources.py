@@ -7,7 +7,6 @@ The programs of Kubernetes have to be built before: `python -m tools.kubernetes 
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
 import jetsql
+from benchmarks.reporting import introduce, say
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.spark.kubernetes_api import PodAccount
 from jetsql.job_resources.api_server import ApiServer
@@ -36,29 +38,29 @@ _PAGE: Final = 100
 _PART: Final = 10  # jobs that run in parallel
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--resources", type=int, default=1000)
-    parser.add_argument("--with-jobs", action="store_true", help="create and suspend the jobs as well")
-    given = parser.parse_args()
+@click.command(help=__doc__)
+@click.option("--resources", default=1000, show_default=True, help="The number of resources.")
+@click.option("--with-jobs", is_flag=True, help="Create and suspend the jobs as well.")
+def main(resources: int, with_jobs: bool) -> None:
     reason = missing_programs()
     if reason:
-        raise SystemExit(reason)
+        raise click.ClickException(reason)
+    introduce("JetSQLJob resources", "local[2], driver memory 1g; etcd and the API server on loopback")
     with tempfile.TemporaryDirectory() as folder, running_api_server(Path(folder) / "server") as server:
         conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
         with jetsql.open(Path(folder) / "home", master="local[2]", conf=conf) as engine:
             for text in _SETUP:
                 engine.run(text)
-            _measure(server, engine, given.resources, given.with_jobs)
+            _measure(server, engine, resources, with_jobs)
 
 
 def _measure(server: RealApiServer, engine: EngineInstance, count: int, with_jobs: bool) -> None:
     started = time.monotonic()
     _apply(server, range(count), state="Suspended")
-    print(f"{count} resources applied with kubectl: {time.monotonic() - started:.1f} s")
+    say(f"{count} resources applied with kubectl: {time.monotonic() - started:.1f} s")
     with _controlling(server, engine) as begun:
         _wait(server, lambda each: _reason(each) == "Suspended")
-        print(f"reconciled, new and suspended, each statement checked by Spark: {time.monotonic() - begun:.1f} s")
+        say(f"reconciled, new and suspended, each statement checked by Spark: {time.monotonic() - begun:.1f} s")
     if with_jobs:
         started = time.monotonic()
         with _controlling(server, engine):
@@ -66,15 +68,15 @@ def _measure(server: RealApiServer, engine: EngineInstance, count: int, with_job
                 for state in ("Running", "Suspended"):
                     _apply(server, range(first, min(first + _PART, count)), state=state)
                     _wait(server, _is_current)
-        print(f"jobs created and suspended: {time.monotonic() - started:.1f} s")
+        say(f"jobs created and suspended: {time.monotonic() - started:.1f} s")
     versions = _versions(server)
     with _controlling(server, engine):
         time.sleep(10)
-    print(f"resources that the next leader has changed without need: {len(versions ^ _versions(server)) // 2}")
+    say(f"resources that the next leader has changed without need: {len(versions ^ _versions(server)) // 2}")
     _apply(server, range(count), state="Suspended", onIncompatibleState="Restart")
     with _controlling(server, engine) as begun:
         _wait(server, _is_current)
-        print(f"listed and reconciled, with another spec for the same jobs: {time.monotonic() - begun:.1f} s")
+        say(f"listed and reconciled, with another spec for the same jobs: {time.monotonic() - begun:.1f} s")
 
 
 def _apply(server: RealApiServer, numbers: range, **spec: str) -> None:

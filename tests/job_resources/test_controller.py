@@ -16,7 +16,8 @@ from jetsql.jobs.model.job import Cause, Job, Status
 from jetsql.request import ENGINE, Caller, Endpoint
 from tests.support.engines.in_memory_runtime import analysis, source
 from tests.support.engines.managed_engine import Managed
-from tests.support.servers.resource_api import NAMESPACE, ResourceApi, running_resource_api, wait_until
+from tests.support.servers.kubernetes_api import NAMESPACE
+from tests.support.servers.resource_api import ResourceApi, running_resource_api, wait_until
 
 JOBS, SNAPSHOTS = "jetsqljobs", "jetsqlsnapshots"
 USER = "deployer"

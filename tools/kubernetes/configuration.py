@@ -99,14 +99,15 @@ def kubeconfig(server: str, authority: Path, token: str) -> str:
     )
 
 
-def etcd_options(data: Path) -> list[str]:
+def etcd_options(data: Path, clients: str = _ETCD, peers: str = _ETCD_PEERS) -> list[str]:
+    """Return the options. data: the folder of its data. clients, peers: the URLs at which it listens"""
     return [
         f"--data-dir={data}",
-        f"--listen-client-urls={_ETCD}",
-        f"--advertise-client-urls={_ETCD}",
-        f"--listen-peer-urls={_ETCD_PEERS}",
-        f"--initial-advertise-peer-urls={_ETCD_PEERS}",
-        f"--initial-cluster=default={_ETCD_PEERS}",
+        f"--listen-client-urls={clients}",
+        f"--advertise-client-urls={clients}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
         "--unsafe-no-fsync",  # the data ends with the cluster
     ]
 

@@ -11,12 +11,11 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-
 from tests.support.paths import ROOT
 from tools.free_ports import free_ports
-from tools.kubernetes.cache import CACHE
+from tools.kubernetes import configuration
+from tools.kubernetes.keys import write_key
+from tools.kubernetes.programs import are_programs_built, build_programs
 
 NAMESPACE = "streams"
 _ADMIN, _ENGINE = "admin-token", "engine-token"
@@ -26,14 +25,9 @@ _START_SECONDS = 120.0
 
 def missing_programs() -> str:
     """Return why the API server cannot run, a sentence; empty if it can."""
-    if _programs() is None:
+    if not are_programs_built():
         return "The programs of Kubernetes are not built: run python -m tools.kubernetes programs."
     return "" if shutil.which("kubectl") else "There is no kubectl."
-
-
-def _programs() -> Path | None:
-    found = (folder for folder in CACHE.glob("programs-*") if (folder / "kube-apiserver").exists())
-    return next((folder for folder in found if (folder / "etcd").exists()), None)
 
 
 class RealApiServer:
@@ -97,14 +91,15 @@ def job_resource(name: str, sql: str, **spec: str) -> dict[str, Any]:
 @contextmanager
 def running_api_server(folder: Path) -> Iterator[RealApiServer]:
     """Run a server with the definitions of the resources, and the rights of an engine on them, inside the context."""
-    programs = _programs()
-    assert programs is not None
+    programs = build_programs()
     folder.mkdir(parents=True, exist_ok=True)
-    _write_keys(folder)
+    write_key(folder / "accounts.key")
     (folder / "tokens.csv").write_text(f'{_ADMIN},admin,admin,"system:masters"\n{_ENGINE},{_ACCOUNT},engine\n')
     client, peer, port = free_ports(3)
-    server = RealApiServer(folder, port, [str(programs / "kube-apiserver"), *_api_flags(client, port)])
-    with _running(folder, "etcd", [str(programs / "etcd"), *_etcd_flags(client, peer)]), closing(server):
+    urls = (f"http://127.0.0.1:{client}", f"http://127.0.0.1:{peer}")
+    server = RealApiServer(folder, port, [str(programs / "kube-apiserver"), *_api_flags(urls[0], port)])
+    etcd = [str(programs / "etcd"), *configuration.etcd_options(Path("etcd"), *urls)]
+    with _running(folder, "etcd", etcd), closing(server):
         server.start()
         server.kubectl("create", "namespace", NAMESPACE)
         server.kubectl("apply", "-f", str(ROOT / "deploy" / "chart" / "crds"))
@@ -113,22 +108,13 @@ def running_api_server(folder: Path) -> Iterator[RealApiServer]:
         yield server
 
 
-def _etcd_flags(client: int, peer: int) -> Iterator[str]:
-    yield from ("--data-dir", "etcd")
-    for flag, port in (("client-urls", client), ("peer-urls", peer)):
-        yield f"--listen-{flag}=http://127.0.0.1:{port}"
-    yield f"--advertise-client-urls=http://127.0.0.1:{client}"
-    yield f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}"
-    yield f"--initial-cluster=default=http://127.0.0.1:{peer}"
-
-
-def _api_flags(etcd: int, port: int) -> Iterator[str]:
-    yield f"--etcd-servers=http://127.0.0.1:{etcd}"
+def _api_flags(etcd: str, port: int) -> Iterator[str]:
+    yield f"--etcd-servers={etcd}"
     yield f"--secure-port={port}"
     yield from ("--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
     yield from ("--cert-dir=certificates", "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=RBAC")
     yield from ("--token-auth-file=tokens.csv", "--service-account-issuer=https://kubernetes.default.svc")
-    yield from ("--service-account-key-file=public.pem", "--service-account-signing-key-file=private.pem")
+    yield from ("--service-account-key-file=accounts.key", "--service-account-signing-key-file=accounts.key")
 
 
 @contextmanager
@@ -146,14 +132,6 @@ def _running(folder: Path, name: str, command: Sequence[str]) -> Iterator[None]:
                 process.wait()
 
 
-def _write_keys(folder: Path) -> None:
-    key = rsa.generate_private_key(65537, 2048)
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
-    (folder / "private.pem").write_bytes(private)
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    (folder / "public.pem").write_bytes(public)
-
-
 def _write_config(folder: Path, server: RealApiServer) -> None:
     authority = folder / "certificates" / "apiserver.crt"
     _wait_for(authority.exists, folder)
@@ -161,11 +139,7 @@ def _write_config(folder: Path, server: RealApiServer) -> None:
     shutil.copy(authority, server.account / "ca.crt")
     (server.account / "token").write_text(_ENGINE)
     (server.account / "namespace").write_text(NAMESPACE)
-    cluster = {"name": "c", "cluster": {"server": server.url, "certificate-authority": str(authority)}}
-    config = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [cluster]}
-    config |= {"users": [{"name": "u", "user": {"token": _ADMIN}}]}
-    config |= {"contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}
-    (folder / "kubeconfig").write_text(json.dumps(config))
+    (folder / "kubeconfig").write_text(configuration.kubeconfig(server.url, authority, _ADMIN))
 
 
 def _wait_until_ready(server: RealApiServer, folder: Path) -> None:

@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.support.servers.certificates import Authority, Files
 
-PODS = "/api/v1/namespaces/streams/pods"
+NAMESPACE = "streams"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 Pod = dict[str, Any]
 
 
@@ -67,14 +68,22 @@ def merge(target: Pod, change: Pod) -> None:
             target[key] = value
 
 
-@contextmanager
-def run_kubernetes_api(folder: Path) -> Iterator[KubernetesApi]:
-    """Yield a running server, and write the files of the account into a folder."""
+def write_account(folder: Path) -> ssl.SSLContext:
+    """Write the files of a pod's service account into a folder. Return the context of a server that they trust."""
     authority = Authority(folder)
     authority.file.rename(folder / "ca.crt")
     files = authority.issue(Files(folder / "server.pem", folder / "server.key"))
     (folder / "token").write_text("s3cr3t\n")
-    (folder / "namespace").write_text("streams")
+    (folder / "namespace").write_text(NAMESPACE)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    return context
+
+
+@contextmanager
+def run_kubernetes_api(folder: Path) -> Iterator[KubernetesApi]:
+    """Yield a running server, and write the files of the account into a folder."""
+    context = write_account(folder)
     api = KubernetesApi(folder)
 
     class Handler(BaseHTTPRequestHandler):
@@ -95,8 +104,6 @@ def run_kubernetes_api(folder: Path) -> Iterator[KubernetesApi]:
 
         def log_message(self, format: str, *args: Any) -> None: ...
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(files.certificate, files.key)
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         api.port = server.server_port

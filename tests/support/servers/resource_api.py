@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,10 +15,8 @@ from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.servers.certificates import Authority, Files
+from tests.support.servers.kubernetes_api import NAMESPACE, merge, write_account
 
-NAMESPACE = "streams"
-TOKEN = "s3cr3t"
 _PATH = re.compile(rf"/apis/jetsql\.io/v1alpha1/namespaces/{NAMESPACE}/(\w+)(?:/([a-z0-9.-]+))?(?:/(status))?")
 _SECONDS = 20.0
 Body = dict[str, Any]
@@ -219,25 +216,10 @@ class ResourceApi:
                 yield {"type": event, "object": body}
 
 
-def merge(found: Body, change: Body) -> None:
-    """Merge a change, as RFC 7396 defines it."""
-    for key, value in change.items():
-        if value is None:
-            found.pop(key, None)
-        elif isinstance(value, dict):
-            merge(found.setdefault(key, {}), value)
-        else:
-            found[key] = value
-
-
 @contextmanager
 def running_resource_api(folder: Path) -> Iterator[ResourceApi]:
     """Run a server inside the context. folder: gets the files of a service account."""
-    authority = Authority(folder)
-    authority.file.rename(folder / "ca.crt")
-    files = authority.issue(Files(folder / "server.pem", folder / "server.key"))
-    (folder / "token").write_text(f"{TOKEN}\n")
-    (folder / "namespace").write_text(NAMESPACE)
+    context = write_account(folder)
     api = ResourceApi(folder)
 
     class Handler(BaseHTTPRequestHandler):
@@ -288,8 +270,6 @@ def running_resource_api(folder: Path) -> Iterator[ResourceApi]:
 
         def log_message(self, format: str, *args: Any) -> None: ...
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(files.certificate, files.key)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         server.socket = context.wrap_socket(server.socket, server_side=True)
