@@ -35,8 +35,13 @@ def _section(name: str, command: click.Command) -> str:
 
 
 def _usage(name: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"jetsql {name}".strip())
+    context = _context(command, name)
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
+
+
+def _context(command: click.Command, name: str = "") -> click.Context:
+    """Return a context of the command line. A command keeps the option for help that it makes in its first one."""
+    return click.Context(command, info_name=f"jetsql {name}".strip(), **cli.context_settings)
 
 
 def _help(command: click.Command) -> str:
@@ -72,6 +77,6 @@ def _options(command: click.Command) -> str:
 
 def _records(command: click.Command) -> dict[str, str]:
     """Return the options of a command with their help, without `--help`."""
-    context = click.Context(command)
+    context = _context(command)
     found = [each.get_help_record(context) for each in command.get_params(context) if isinstance(each, click.Option)]
     return {names: text for names, text in filter(None, found) if "--help" not in names}
