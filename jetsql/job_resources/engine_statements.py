@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from jetsql.errors import SQLSTATES, EngineError, ErrorReport, StatementError
+from jetsql.job_resources.statement_turns import StatementTurns
 from jetsql.jobs.access.token_accounts import TokenAccounts, inactive_user
+from jetsql.jobs.access.user_limits import UserLimits
 from jetsql.jobs.model.job import Cause, name_key
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.language import parse
 from jetsql.language import statement as st
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.output.render import Rows
-from jetsql.request import ENGINE, Caller, Cancellation, Endpoint, acting_for, cancellable
+from jetsql.request import ENGINE, Caller, Endpoint, acting_for
 from jetsql.script import StatementEngine
 from jetsql.sqlfiles.lint_problems import PREFIX
 
@@ -38,6 +40,8 @@ class JobEngine(Protocol):
     def queries(self) -> JobQueries: ...
     @property
     def accounts(self) -> TokenAccounts: ...
+    @property
+    def limits(self) -> UserLimits: ...
     @property
     def leads(self) -> bool: ...
     def session(self) -> EngineSession: ...
@@ -78,7 +82,7 @@ class EngineStatements:
     def __init__(self, engine: JobEngine, user: str) -> None:
         self._engine = engine
         self._caller = Caller(user, Endpoint.KUBERNETES)
-        self._cancellation = Cancellation()
+        self._turns = StatementTurns(engine.limits)
         self._session: EngineSession | None = None
         self._sqlstates: dict[str, str] = {}
 
@@ -89,8 +93,8 @@ class EngineStatements:
 
     @contextmanager
     def for_user(self) -> Iterator[None]:
-        """Let the statements and queries inside the context be those of the user. Raises EngineError."""
-        with acting_for(self._caller), cancellable(self._cancellation):
+        """Let the statements and queries inside the context be those of the user."""
+        with acting_for(self._caller):
             yield
 
     @contextmanager
@@ -101,14 +105,18 @@ class EngineStatements:
 
     def cancel(self) -> None:
         """Cancel the statements, because the engine stops."""
-        self._cancellation.cancel("The engine is stopping.")
+        self._turns.end()
 
     def run(self, text: str) -> Rows:
-        """Run a statement. Raises JetSQLError, and Spark's errors."""
-        self._check(text)
-        if self._session is None:
-            self._session = self._engine.session()
-        return self._session.run(text)
+        """Run a statement within the limits of the user. Raises JetSQLError, and Spark's errors.
+
+        The session records it in the audit log.
+        """
+        with self._turns.turn():
+            self._check(text)
+            if self._session is None:
+                self._session = self._engine.session()
+            return self._session.run(text)
 
     def command(self, text: str) -> None:
         """Run a statement that no resource contains. Raises CommandFailed, EngineError."""

@@ -7,6 +7,8 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.job_resources.engine_statements import EngineStatements
 from jetsql.job_resources.job_statement import SQL_MOST, read_job_statement
+from jetsql.jobs.access.user_limits import UserLimits
+from jetsql.jobs.model.job_settings import LimitSettings
 from jetsql.language import parse
 from jetsql.language.statement import CreateJob
 from jetsql.output.diagnostics import Diagnostic
@@ -100,6 +102,7 @@ def test_only_statements_of_resources_reach_an_engine() -> None:
     class Engine:
         leads = True
         accounts = type("Accounts", (), {"has_users": False})
+        limits = UserLimits(LimitSettings(), None)
 
         def __init__(self) -> None:
             self.ran: list[str] = []

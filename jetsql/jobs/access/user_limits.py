@@ -55,13 +55,17 @@ class UserLimits:
         """Return the limit of rows of a statement; 0 for none."""
         return self._own.rows_most
 
+    def are_reached(self, running: int) -> bool:
+        """Return whether the caller runs as many statements as it may. running: by now"""
+        most = self._own.statements_most
+        return most != 0 and running >= most
+
     def check_statements(self, running: int) -> None:
         """Raise StatementError LIMIT_EXCEEDED if the caller runs as many statements as it may. running: by now"""
-        most = self._own.statements_most
-        if most and running >= most:
+        if self.are_reached(running):
             raise StatementError(
                 LIMIT_EXCEEDED,
-                f"The user runs {running} statements, and may run {most} at a time.",
+                f"The user runs {running} statements, and may run {self._own.statements_most} at a time.",
                 hint="Wait for the end of one, or cancel one. An admin can raise statements_most with ALTER USER.",
             )
 
