@@ -7,7 +7,7 @@ created: CREATE JOB would start it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
@@ -81,7 +81,7 @@ class JobReconciler:
         """Drop the job of a deleted resource; return None when it is dropped. Raises EngineError."""
         self._read.pop(resource.key, None)
         with self._statements.for_engine():
-            jobs = [view.job for view in self._statements.queries.live() if _group(view.job) == resource.group]
+            jobs = self._jobs(group=resource.group)
         snapshot = resource.spec.get("snapshotOnDelete")
         keeping = f" WITH SNAPSHOT {quoted_name(str(snapshot))}" if snapshot else ""
         for job in jobs:
@@ -111,8 +111,9 @@ class JobReconciler:
 
     def _reconcile(self, resource: CustomResource, statement: JobStatement) -> Reconciliation:
         name = statement.declaration.name
-        live = self._live(name)
-        refused = self._conflict(resource, name, live)
+        jobs = self._jobs(name, resource.group)
+        live = next((job for job in jobs if _is_named(job, name)), None)
+        refused = self._conflict(resource, name, jobs)
         if refused is not None:
             return refused
         is_wanted = resource.spec.get("state") != "Suspended"
@@ -126,10 +127,14 @@ class JobReconciler:
             return self._resumed(resource, name, live) if is_wanted else _outcome(live, is_wanted)
         return self._applied(resource, statement, live, is_wanted)
 
-    def _conflict(self, resource: CustomResource, name: str, live: Job | None) -> Reconciliation | None:
-        """Return why the resource cannot have the job; None if it can."""
-        group = None if live is None else _group(live)
-        if live is not None and group != resource.group:
+    def _conflict(self, resource: CustomResource, name: str, jobs: Sequence[Job]) -> Reconciliation | None:
+        """Return why the resource cannot have the job; None if it can.
+
+        jobs: the live ones with this name, and of this resource.
+        """
+        foreign = next((job for job in jobs if _group(job) != resource.group), None)
+        if foreign is not None:
+            group = _group(foreign)
             if group is None:
                 message = f"The engine has a job {name}, which no resource declares."
                 hint = f"Use another name, or run DROP JOB {written_name(name)} first."
@@ -140,10 +145,9 @@ class JobReconciler:
         if rival is not None:
             message = f"The resource {rival.name} declares a job {name} as well."
             return _refused("JobOfAnotherGroup", message, "Use another name for the job.")
-        others = (each.job.name for each in self._statements.queries.live() if _group(each.job) == resource.group)
-        other = next((each for each in others if name_key(each) != name_key(name)), None)
+        other = next((job for job in jobs if not _is_named(job, name)), None)
         if other is not None:
-            message = f"The job of this resource has the name {other}, which cannot change to {name}."
+            message = f"The job of this resource has the name {other.name}, which cannot change to {name}."
             hint = "Change the name back; or delete the resource, which drops the job, and create another one."
             return _refused("NameChanged", message, hint)
         return None
@@ -198,9 +202,16 @@ class JobReconciler:
         return _outcome(job, is_wanted=True)
 
     def _live(self, name: str) -> Job | None:
-        found = self._statements.queries.live_named(name)
-        shown = None if found is None else self._statements.queries.view(found.job.id)
-        return None if shown is None else shown.job
+        return next(iter(self._jobs(name)), None)
+
+    def _jobs(self, name: str | None = None, group: str | None = None) -> Sequence[Job]:
+        """Return the live jobs with a name, and those of a group. None for no such jobs."""
+        key = None if name is None else name_key(name)
+
+        def is_wanted(job: Job) -> bool:
+            return name_key(job.name) == key or (group is not None and _group(job) == group)
+
+        return [view.job for view in self._statements.queries.live(is_wanted)]
 
     def _ended(self, resource: CustomResource) -> Job | None:
         """Return the ended job that the status of a resource names."""
@@ -223,8 +234,7 @@ class JobReconciler:
         self, resource: CustomResource, reason: str, error: ResourceError, job: Job | None = None
     ) -> Reconciliation:
         if job is None:
-            live = (view.job for view in self._statements.queries.live())
-            job = next((each for each in live if _group(each) == resource.group), None)
+            job = next(iter(self._jobs(group=resource.group)), None)
         return Reconciliation(reason, error.message, is_stalled=True, error=error, job=job, has_failed=True)
 
 
@@ -258,6 +268,10 @@ def _first_error(plan: ApplyPlan) -> LintProblem | None:
 
 def _group(job: Job) -> str | None:
     return job.plan.options.apply_group
+
+
+def _is_named(job: Job, name: str) -> bool:
+    return name_key(job.name) == name_key(name)
 
 
 def _tried(resource: CustomResource) -> ResourceError | None:

@@ -63,7 +63,7 @@ class SnapshotReconciler:
 
     def _job(self, resource: CustomResource) -> Job | None:
         group = job_group(resource.key.namespace, str(resource.spec.get("job", "")))
-        views = (view for view in self._statements.queries.live() if view.job.plan.options.apply_group == group)
+        views = self._statements.queries.live(lambda job: job.plan.options.apply_group == group)
         return next((view.job for view in views), None)
 
     def _own(self, resource: CustomResource) -> Snapshot | None:

@@ -7,7 +7,7 @@ is checked here, as that to run a statement is in `statement_table`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from jetsql.errors import Span
@@ -43,9 +43,9 @@ class JobQueries:
 
     # --- jobs --------------------------------------------------------------------------------------------------------
 
-    def live(self) -> tuple[JobView, ...]:
-        """Return the jobs that have not ended, newest first, from memory."""
-        return tuple(self._shown_view(view) for view in live_views(self._manager))
+    def live(self, wanted: Callable[[Job], bool] = lambda job: True) -> tuple[JobView, ...]:
+        """Return the jobs that have not ended, newest first, from memory. wanted: see `live_views`."""
+        return tuple(self._shown_view(view) for view in live_views(self._manager, wanted))
 
     def statuses(self) -> Mapping[str, int]:
         """Return the number of live jobs by status, from memory."""

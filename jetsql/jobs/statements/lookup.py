@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
@@ -30,12 +30,15 @@ _MOST_MEANT: Final = 3  # names in a hint
 def find_live_job(manager: Manager, name: str) -> JobView | None:
     """Return the live job with this name, or None."""
     key = name_key(name)
-    return next((view for view in live_views(manager) if name_key(view.job.name) == key), None)
+    return next(iter(live_views(manager, lambda job: name_key(job.name) == key)), None)
 
 
-def live_views(manager: Manager) -> tuple[JobView, ...]:
-    """Return the live jobs that the caller has a right on, newest first."""
-    return tuple(view for view in manager.registry.live() if manager.access.sees_job(view.job))
+def live_views(manager: Manager, wanted: Callable[[Job], bool] = lambda job: True) -> tuple[JobView, ...]:
+    """Return the live jobs that the caller has a right on, newest first.
+
+    wanted: whether to return a job. The rights on other jobs are not checked, which takes longer.
+    """
+    return tuple(view for view in manager.registry.live() if wanted(view.job) and manager.access.sees_job(view.job))
 
 
 def visible_jobs(manager: Manager, jobs: Iterable[Job]) -> tuple[Job, ...]:

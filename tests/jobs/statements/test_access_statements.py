@@ -12,6 +12,7 @@ import pytest
 from jetsql.errors import StatementError
 from jetsql.jobs.lifecycle.runtime import JobTable
 from jetsql.jobs.manager.access_registry import AccessRegistry
+from jetsql.jobs.model.job import Job
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.statement_table import SPECS
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
@@ -136,6 +137,23 @@ def test_job_without_any_right_is_as_a_missing_one(team: Users, text: str, user:
         assert outcome(job) == outcome("q")
         assert outcome(f"'{job_ids[job]}'") == outcome("'0000-0000-0000-0000'")
     assert {view.job.name for view in team.jobs.manager.registry.live()} == {"j", "k"}
+
+
+def test_search_of_a_job_checks_no_rights_on_others(team: Users, monkeypatch: pytest.MonkeyPatch) -> None:
+    access = team.jobs.manager.access
+    checked: list[str] = []
+    sees_job = access.sees_job
+
+    def noted(job: Job) -> bool:
+        checked.append(job.name)
+        return sees_job(job)
+
+    monkeypatch.setattr(access, "sees_job", noted)
+    queries = JobQueries(team.jobs.manager)
+    with acting_for(Caller("ann", Endpoint.HTTP)):
+        assert [view.job.name for view in queries.live(lambda job: job.name == "k")] == ["k"]
+        assert queries.live_named("K") is not None and set(checked) == {"k"}
+        assert queries.live(lambda job: job.name == "j") == () and queries.live_named("j") is None
 
 
 @pytest.mark.parametrize(
