@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from jetsql.job_resources.engine_statements import CommandFailed, EngineStatements
 from jetsql.job_resources.reconcile_job import Reconciliation
 from jetsql.job_resources.resource import CustomResource, job_group
 from jetsql.job_resources.resource_status import common_status
-from jetsql.jobs.model.job import Job, Snapshot, name_key
+from jetsql.jobs.model.job import Job, Snapshot
 from jetsql.language.tokens import quoted_name
+
+_CREATED: Final = Reconciliation("Created", "The snapshot exists.", is_ready=True)
 
 
 class SnapshotReconciler:
@@ -21,15 +23,15 @@ class SnapshotReconciler:
 
     def reconcile(self, resource: CustomResource) -> tuple[Reconciliation, dict[str, Any]]:
         """Run the statements that the resource needs, and return its status. Raises EngineError."""
-        with self._statements.for_user():
-            outcome = self._reconcile(resource)
-            snapshot = self._own(resource) if outcome.is_ready else None
+        snapshot = self._own(resource)
+        outcome = _CREATED if snapshot is not None else self._create(resource)
+        if snapshot is None and outcome.is_ready:
+            snapshot = self._named(resource)
         return outcome, _status(resource, outcome, snapshot)
 
     def drop(self, resource: CustomResource) -> Reconciliation | None:
         """Drop the snapshot of a deleted resource; return None when it is dropped. Raises EngineError."""
-        with self._statements.for_engine():
-            snapshot = self._own(resource)
+        snapshot = self._own(resource)
         if snapshot is None or resource.spec.get("deletionPolicy") == "Keep":
             return None
         try:
@@ -43,26 +45,23 @@ class SnapshotReconciler:
         """Return the status of a resource whose snapshot cannot be dropped."""
         return {**resource.status, **common_status(resource, outcome)}
 
-    def _reconcile(self, resource: CustomResource) -> Reconciliation:
-        if self._own(resource) is not None:
-            return Reconciliation("Created", "The snapshot exists.", is_ready=True)
+    def _create(self, resource: CustomResource) -> Reconciliation:
         if resource.status.get("snapshotId"):
             return Reconciliation("SnapshotDropped", "The snapshot was dropped by a statement.", is_stalled=True)
-        job = self._job(resource)
-        if job is None:
-            message = f"The resource {resource.spec.get('job')} of the kind JetSQLJob has no job now."
-            return Reconciliation("JobNotFound", message, has_failed=True)
-        existing = self._named(resource, job)
-        if existing is not None:
-            return Reconciliation("Created", "The snapshot exists.", is_ready=True)
-        try:
-            self._statements.command(f"CREATE SNAPSHOT {quoted_name(_name(resource))} FOR JOB {quoted_name(job.name)}")
-        except CommandFailed as failed:
-            return Reconciliation("StatementFailed", failed.error.message, error=failed.error, has_failed=True)
-        return Reconciliation("Created", "The snapshot exists.", is_ready=True)
+        with self._statements.for_user():
+            job = self._job(resource)
+            if job is None:
+                message = f"The resource {resource.spec.get('job')} of the kind JetSQLJob has no job now."
+                return Reconciliation("JobNotFound", message, has_failed=True)
+            name, of_job = quoted_name(_name(resource)), quoted_name(job.name)
+            try:
+                self._statements.command(f"CREATE SNAPSHOT {name} FOR JOB {of_job}")
+            except CommandFailed as failed:
+                return Reconciliation("StatementFailed", failed.error.message, error=failed.error, has_failed=True)
+        return _CREATED
 
     def _job(self, resource: CustomResource) -> Job | None:
-        group = job_group(resource.key.namespace, str(resource.spec.get("job", "")))
+        group = _job_group(resource)
         views = self._statements.queries.live(lambda job: job.plan.options.apply_group == group)
         return next((view.job for view in views), None)
 
@@ -70,22 +69,22 @@ class SnapshotReconciler:
         """Return the snapshot that the status names, or that was created before the status could be written."""
         snapshot_id = resource.status.get("snapshotId")
         if snapshot_id:
-            snapshots = self._statements.queries.snapshots()
-            return next((each for each in snapshots if each.id == snapshot_id), None)
-        job = self._job(resource)
-        return None if job is None else self._named(resource, job)
+            with self._statements.for_engine():  # the user of an earlier setting may own it
+                return self._statements.queries.snapshot(str(snapshot_id))
+        named = self._named(resource)
+        if named is None or named.created < datetime.fromisoformat(resource.created).timestamp():
+            return None
+        return named
 
-    def _named(self, resource: CustomResource, job: Job) -> Snapshot | None:
-        """Return the snapshot of a job with the name of the resource that was created after the resource."""
-        since = datetime.fromisoformat(resource.created).timestamp()
-        return next(
-            (
-                each
-                for each in self._statements.queries.snapshots(job.id)
-                if name_key(each.name) == name_key(_name(resource)) and each.created >= since
-            ),
-            None,
-        )
+    def _named(self, resource: CustomResource) -> Snapshot | None:
+        """Return the snapshot with the name in the resource, if it is of a job of its JetSQLJob."""
+        with self._statements.for_engine():
+            named = self._statements.queries.snapshot_named(_name(resource))
+        return named if named is not None and named.plan.options.apply_group == _job_group(resource) else None
+
+
+def _job_group(resource: CustomResource) -> str:
+    return job_group(resource.key.namespace, str(resource.spec.get("job", "")))
 
 
 def _name(resource: CustomResource) -> str:

@@ -27,16 +27,16 @@ class Cluster:
     def __init__(self, engine: Managed, api: ResourceApi) -> None:
         self.engine = engine
         self.api = api
-        self.controller = self._controller()
+        self.controller = self._controller(USER)
 
-    def _controller(self) -> ResourceController:
+    def _controller(self, user: str) -> ResourceController:
         account = PodAccount(self.api.url, NAMESPACE, self.api.folder)
-        return ResourceController(self.engine, USER, ApiServer(account))
+        return ResourceController(self.engine, user, ApiServer(account))
 
-    def restart(self) -> None:
-        """Start another controller, as after a change of the leader."""
+    def restart(self, user: str = USER) -> None:
+        """Start another controller, as after a change of the leader, or of the user of the setting."""
         self.controller.stop()
-        self.controller = self._controller()
+        self.controller = self._controller(user)
         self.controller.start()
 
     def job(self, name: str = "orders") -> Job:

@@ -9,7 +9,7 @@ import pytest
 from jetsql.job_resources.resource import FINALIZER
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.request import ENGINE, Caller, Endpoint
-from tests.job_resources.conftest import CREATE, JOBS, SNAPSHOTS, USER, Cluster, condition
+from tests.job_resources.conftest import CREATE, JOBS, USER, Cluster, condition
 from tests.support.engines.in_memory_runtime import analysis, source
 from tests.support.servers.kubernetes_api import NAMESPACE
 from tests.support.servers.resource_api import wait_until
@@ -282,34 +282,6 @@ def test_texts_of_a_status_are_short(cluster: Cluster) -> None:
     job_id = cluster.wait("shop", "Running")["jobId"]
     cluster.engine.runtime.fail(job_id, Cause("x" * 100_000, "LONG", "22000", retryable=False, hint="y" * 100_000))
     assert len(str(cluster.wait("shop", "SuspendedByEngine"))) < 6000
-
-
-def test_snapshot_is_created_once_and_dropped_with_its_resource(cluster: Cluster) -> None:
-    cluster.api.create(SNAPSHOTS, "state", job="shop")
-    wait_reason(cluster, "JobNotFound")
-    cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
-    job_id = cluster.wait("shop", "Running")["jobId"]
-    cluster.engine.runtime.commit(job_id)
-    wait_until(lambda: cluster.job().batch is not None)
-    status = wait_reason(cluster, "Created")
-    [snapshot] = cluster.engine.queries.snapshots()
-    assert (status["snapshot"], status["snapshotId"], status["job"]) == ("state", snapshot.id, "orders")
-    assert (status["batch"], status["sizeBytes"]) == (snapshot.batch, snapshot.size_bytes)
-    cluster.restart()
-    cluster.api.create(SNAPSHOTS, "more", job="shop", name="other", deletionPolicy="Keep")
-    cluster.api.wait(SNAPSHOTS, "more", lambda body: condition(body.get("status", {})).get("reason") == "Created")
-    assert [each.name for each in cluster.engine.queries.snapshots()] == ["other", "state"]
-    for name in ("state", "more"):
-        cluster.api.delete(SNAPSHOTS, name)
-        cluster.api.wait_gone(SNAPSHOTS, name)
-    assert [each.name for each in cluster.engine.queries.snapshots()] == ["other"]
-
-
-def wait_reason(cluster: Cluster, reason: str) -> dict[str, Any]:
-    """Wait until the resource of the snapshot has a reason, and return its status."""
-    body = cluster.api.wait(SNAPSHOTS, "state", lambda body: condition(body.get("status", {})).get("reason") == reason)
-    status: dict[str, Any] = body["status"]
-    return status
 
 
 def test_conflict_with_another_client_is_tried_again(cluster: Cluster) -> None:

@@ -25,7 +25,7 @@ from jetsql.jobs.access.access_records import (
     UserToken,
 )
 from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS
-from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.job import Job, Snapshot
 from jetsql.jobs.model.table_names import SESSION_CATALOG, split_table
 from jetsql.request import ENGINE, OWNER
 
@@ -177,6 +177,10 @@ class AccessState:
         """Return whether a user has a right on a job."""
         owns = job.owner == user and self.is_active(user)
         return owns or self.allowed(user, right, job_object(job), containers_of_job(job))
+
+    def owns_snapshot(self, user: str, snapshot: Snapshot) -> bool:
+        """Return whether a user owns a snapshot, as the owner of its job."""
+        return snapshot.owner == user and self.is_active(user)
 
     def sees_job(self, user: str, job: Job) -> bool:
         """Return whether a user has any right on a job; otherwise it does not exist for the user."""

@@ -54,6 +54,7 @@ def snapshot_of(job: Job, event: SnapshotWritten, context: StepContext) -> Snaps
         created=context.now,
         software_versions=event.version.software_versions,
         session_defaults=event.version.session_defaults,
+        owner=job.owner,
     )
 
 

@@ -23,7 +23,7 @@ from jetsql.jobs.access.expiry_timer import ExpiryTimer
 from jetsql.jobs.access.token_accounts import TokenAccounts, refused
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog, note_object
 from jetsql.jobs.lifecycle.runtime import RightsGates
-from jetsql.jobs.model.job import Job, name_key
+from jetsql.jobs.model.job import Job, Snapshot, name_key
 from jetsql.jobs.model.job_settings import LimitSettings
 from jetsql.request import OWNER, Caller
 
@@ -212,6 +212,10 @@ class AccessRegistry(TokenAccounts):
     def sees_job(self, job: Job) -> bool:
         """Return whether the caller has any right on a job."""
         return self._state.sees_job(self.user, job)
+
+    def owns_snapshot(self, snapshot: Snapshot) -> bool:
+        """Return whether the caller owns a snapshot, or is an admin."""
+        return self.is_admin or self._state.owns_snapshot(self.user, snapshot)
 
     def jobs_seen_by(self, caller: Caller) -> Callable[[Job], bool]:
         """Return the function whether a caller has any right on a job, for a thread that works for several callers."""

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -210,6 +211,16 @@ class Manager:
         """
         caller = request.current().caller
         return self._writer.submit(lambda: self._remove_snapshot(snapshot, caller)).result()
+
+    def give_snapshots(self, wanted: Callable[[Snapshot], bool], owner: str) -> int:
+        """Give snapshots to another user, and return their number. wanted: which ones. owner: the key of the user."""
+
+        def give() -> int:
+            given = [replace(each, owner=owner) for each in self.store.snapshots() if wanted(each)]
+            self.store.save_snapshots(given)
+            return len(given)
+
+        return self._writer.submit(give).result()
 
     def view(self, job: Job) -> JobView:
         """Return the job as it is now."""

@@ -164,6 +164,7 @@ class Snapshot:
     created: float  # seconds since the epoch
     software_versions: Mapping[str, str] = field(default_factory=dict)
     session_defaults: Mapping[str, str] = field(default_factory=dict)
+    owner: str = ""  # the key of the owner of its job, which may be forgotten; empty for one of an older release
 
 
 @dataclass(frozen=True)

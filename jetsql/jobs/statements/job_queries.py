@@ -23,6 +23,7 @@ from jetsql.jobs.statements.lookup import (
     find_job,
     find_live_job,
     live_views,
+    sees_snapshot,
     sees_texts,
     visible_job,
     visible_jobs,
@@ -94,6 +95,17 @@ class JobQueries:
     def snapshots(self, job_id: str | None = None) -> Sequence[Snapshot]:
         """Return the snapshots, newest first. job_id: of the job that they are of; None for all."""
         return [each for each in visible_snapshots(self._manager)[::-1] if job_id in (None, each.job_id)]
+
+    def snapshot(self, snapshot_id: str) -> Snapshot | None:
+        """Return a snapshot; None if it was dropped."""
+        return self._visible_snapshot(self._manager.store.snapshot(snapshot_id))
+
+    def snapshot_named(self, name: str) -> Snapshot | None:
+        """Return the snapshot with a name; None if there is none."""
+        return self._visible_snapshot(self._manager.store.snapshot_named(name))
+
+    def _visible_snapshot(self, snapshot: Snapshot | None) -> Snapshot | None:
+        return snapshot if snapshot is not None and sees_snapshot(self._manager, snapshot) else None
 
     # --- rights ------------------------------------------------------------------------------------------------------
 

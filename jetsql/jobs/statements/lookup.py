@@ -47,12 +47,17 @@ def visible_jobs(manager: Manager, jobs: Iterable[Job]) -> tuple[Job, ...]:
 
 
 def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:
-    """Return the snapshots of jobs that the caller can operate, oldest first; all of them for an admin."""
-    snapshots = manager.store.snapshots()
-    if manager.access.is_admin:
-        return snapshots
-    operated = {job.id for job in manager.store.all_jobs() if manager.access.has_right_on_job(Right.OPERATE, job)}
-    return tuple(snapshot for snapshot in snapshots if snapshot.job_id in operated)
+    """Return the snapshots of the caller and of jobs that it can operate, oldest first; all of them for an admin."""
+    return tuple(snapshot for snapshot in manager.store.snapshots() if sees_snapshot(manager, snapshot))
+
+
+def sees_snapshot(manager: Manager, snapshot: Snapshot) -> bool:
+    """Return whether the caller can use and drop a snapshot."""
+    if manager.access.owns_snapshot(snapshot):
+        return True
+    view = manager.registry.get(snapshot.job_id)
+    job = manager.store.job(snapshot.job_id) if view is None else view.job
+    return job is not None and manager.access.has_right_on_job(Right.OPERATE, job)
 
 
 def visible_plan(manager: Manager, plan: Plan) -> Plan:

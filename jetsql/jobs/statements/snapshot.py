@@ -18,7 +18,7 @@ from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_er
 from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
-from jetsql.jobs.statements.lookup import find_job, meant_name, visible_snapshots
+from jetsql.jobs.statements.lookup import find_job, meant_name, sees_snapshot, visible_snapshots
 from jetsql.language.statement import CreateSnapshot, DropSnapshot, Name
 from jetsql.resultset import Table
 
@@ -163,9 +163,7 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
 def _visible_snapshot(manager: Manager, name: str) -> Snapshot | None:
     """Return the snapshot with this name if the caller has a right on it, otherwise None."""
     snapshot = manager.store.snapshot_named(name)
-    if snapshot is None or manager.access.is_admin:
-        return snapshot
-    return snapshot if snapshot in visible_snapshots(manager) else None
+    return snapshot if snapshot is not None and sees_snapshot(manager, snapshot) else None
 
 
 def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:

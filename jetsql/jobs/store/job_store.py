@@ -7,7 +7,7 @@ the checks before a store is opened, and `migrations` the upgrade of older versi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +112,10 @@ class Store:
         if row is not None:
             changes.append(_insert_history(row))
         self._change(changes, _Names(job.name if job is not None else "", snapshot.name))
+
+    def save_snapshots(self, snapshots: Iterable[Snapshot]) -> None:
+        """Store the new state of snapshots that still exist."""
+        self._change([_update_snapshot(snapshot) for snapshot in snapshots])
 
     def remove_snapshot(self, snapshot_id: str) -> None:
         """Delete a snapshot, if it exists."""
@@ -350,6 +354,10 @@ def _insert_snapshot(snapshot: Snapshot, replaces: str | None) -> list[sa.Execut
         id=snapshot.id, name_key=name_key(snapshot.name), job=snapshot.job_id, record=encode(snapshot)
     )
     return [made] if replaces is None else [SNAPSHOTS.delete().where(SNAPSHOTS.c.id == replaces), made]
+
+
+def _update_snapshot(snapshot: Snapshot) -> sa.Update:
+    return SNAPSHOTS.update().where(SNAPSHOTS.c.id == snapshot.id).values(record=encode(snapshot))
 
 
 def _columns(job: Job) -> dict[str, object]:

@@ -46,6 +46,8 @@ class ResourceApi:
         """The oldest version from which a watch can begin."""
         self.conflicts = 0
         """So many of the next changes to `metadata` meet one by another client."""
+        self.created = "2026-01-01T00:00:00Z"
+        """When new resources are created, by the clock of the server."""
         self._version = 100
         self._objects: dict[tuple[str, str], Body] = {}
         self._events: list[tuple[int, str, str, Body]] = []
@@ -61,7 +63,7 @@ class ResourceApi:
     def create(self, kind: str, name: str, /, **spec: Any) -> None:
         with self._changed:
             metadata = {"name": name, "namespace": NAMESPACE, "generation": 1, "uid": f"{name}-{self._version}"}
-            metadata |= {"creationTimestamp": "2026-01-01T00:00:00Z"}
+            metadata |= {"creationTimestamp": self.created}
             self._objects[kind, name] = {"metadata": metadata, "spec": spec}
             self._note("ADDED", kind, name)
 

@@ -144,6 +144,7 @@ def alter_owner(manager: Manager, statement: AlterOwner, session: UserSession) -
         if job.is_live:
             check_owner(manager, replace(job, owner=owner.key))
         _give_job(manager, job, owner.key)
+        manager.give_snapshots(lambda snapshot: snapshot.job_id == job.id, owner.key)
         return result(job.name, f"The owner of the job {job.name} is {owner.name}.")
     thing = find_table_object(manager, written, session)
     if not access.is_admin:
@@ -164,8 +165,9 @@ def reassign_owned(manager: Manager, statement: ReassignOwned) -> Table:
     things = access.state.owned_by(before.key)
     for job in jobs:
         _give_job(manager, job, after.key)
+    snapshots = manager.give_snapshots(lambda snapshot: snapshot.owner == before.key, after.key)
     change = access.change(lambda state: access_changes.reassign(state, before.key, after.key))
-    given = " and ".join((counted(len(jobs), "job"), counted(len(things), "other object")))
+    given = " and ".join((counted(len(jobs), "job"), counted(len(things) + snapshots, "other object")))
     suspended = manager.owner_rights.suspend_refused(manager.view(job).job for job in jobs)
     return result(
         after.name, join_sentences(f"{after.name} owns {given} of {before.name} now.", change.note, suspended)

@@ -110,11 +110,13 @@ def drop_user(manager: Manager, statement: DropUser) -> Table:
     name = statement.name
     if statement.if_exists and manager.access.state.user(name_key(name.text)) is None:
         return result(name.text, f"There is no user named {name.text}; nothing to drop.")
-    owned = [f"the job {view.job.name}" for view in all_views(manager) if view.job.owner == name_key(name.text)]
+    key = name_key(name.text)
+    jobs = [f"the job {view.job.name}" for view in all_views(manager) if view.job.owner == key]
+    snapshots = [f"the snapshot {each.name}" for each in manager.store.snapshots() if each.owner == key]
 
     def drop(state: AccessState) -> AccessState:
-        things = [describe_object(manager, thing) for thing in state.owned_by(name_key(name.text))]
-        return access_changes.remove_user(state, name, [*owned, *things], manager.clock())
+        things = [describe_object(manager, thing) for thing in state.owned_by(key)]
+        return access_changes.remove_user(state, name, [*jobs, *snapshots, *things], manager.clock())
 
     change = manager.access.change(drop)
     last = "" if change.state.has_users else "The engine has no users any more, so rights do not apply."
