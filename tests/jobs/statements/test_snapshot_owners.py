@@ -75,7 +75,7 @@ def test_disabled_owner_has_no_snapshot(team: Users) -> None:
     assert seen(team)["ann"] == []
 
 
-def test_snapshot_of_an_earlier_release_has_the_rights_of_its_job(team: Users) -> None:
+def test_older_snapshot_has_the_rights_of_its_job(team: Users) -> None:
     [snapshot] = team.jobs.store.snapshots()
     team.jobs.store.save_snapshots([replace(snapshot, owner="")])
     assert seen(team) == {"ann": ["s"], "bob": ["s"], "eve": [], "owner": ["s"]}

@@ -47,7 +47,7 @@ class ResourceApi:
         self.conflicts = 0
         """So many of the next changes to `metadata` meet one by another client."""
         self.created = "2026-01-01T00:00:00Z"
-        """When new resources are created, by the clock of the server."""
+        """The time at which new resources are created, by the clock of the server."""
         self._version = 100
         self._objects: dict[tuple[str, str], Body] = {}
         self._events: list[tuple[int, str, str, Body]] = []
