@@ -60,6 +60,11 @@ class ResourceError:
     column: int | None = None
 
     @classmethod
+    def of(cls, name: str, message: str, hint: str = "") -> ResourceError:
+        """Return an error that no statement has raised. name: of its condition, without the prefix."""
+        return cls(f"{PREFIX}{name}", SQLSTATES[name], message, hint)
+
+    @classmethod
     def of_cause(cls, cause: Cause) -> ResourceError:
         """Return the last error of a job."""
         return cls(cause.condition, cause.sqlstate, cause.message, cause.hint)

@@ -33,6 +33,7 @@ _TRIED: Final = (f"{PREFIX}UPDATE_FAILED",)
 """The conditions of statements that have stopped the job, which then continued with its earlier statement."""
 _TEXTS: Final = ("condition", "sqlstate", "message", "hint")
 _SUSPENDED: Final = (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT)
+_EXISTS: Final = "JOB_ALREADY_EXISTS"
 _CREATED_LATER: Final = "The job is created when spec.state is Running."
 _CHANGED_LATER: Final = "The job is suspended. Its changed statement applies when spec.state is Running."
 
@@ -80,8 +81,7 @@ class JobReconciler:
     def drop(self, resource: CustomResource) -> Reconciliation | None:
         """Drop the job of a deleted resource; return None when it is dropped. Raises EngineError."""
         self._read.pop(resource.key, None)
-        with self._statements.for_engine():
-            jobs = self._jobs(group=resource.group)
+        jobs = self._droppable(resource)
         snapshot = resource.spec.get("snapshotOnDelete")
         keeping = f" WITH SNAPSHOT {quoted_name(str(snapshot))}" if snapshot else ""
         for job in jobs:
@@ -99,6 +99,17 @@ class JobReconciler:
     def forget(self, key: ResourceKey) -> None:
         """Note that a resource does not exist any more."""
         self._read.pop(key, None)
+
+    def _droppable(self, resource: CustomResource) -> Sequence[Job]:
+        """Return the jobs to drop with a resource: those of the user, and that of its status, of an earlier user.
+
+        Another user can give a job the group of the resource. It must not prevent the deletion.
+        """
+        with self._statements.for_user():
+            own = self._own_jobs(resource)
+        with self._statements.for_engine():
+            declared = [job for job in self._jobs(group=resource.group) if job.id == resource.status.get("jobId")]
+        return [*own, *(job for job in declared if job.id not in {each.id for each in own})]
 
     def _statement(self, resource: CustomResource) -> JobStatement:
         sql = str(resource.spec.get("sql", ""))
@@ -132,24 +143,34 @@ class JobReconciler:
 
         jobs: the live ones with this name, and of this resource.
         """
-        foreign = next((job for job in jobs if _group(job) != resource.group), None)
-        if foreign is not None:
-            group = _group(foreign)
-            if group is None:
-                message = f"The engine has a job {name}, which no resource declares."
-                hint = f"Use another name, or run DROP JOB {written_name(name)} first."
-                return _refused("JobExists", message, hint)
-            message = f"The job {name} belongs to the group '{group}'."
-            return _refused("JobOfAnotherGroup", message, "Use another name for the job.")
+        for job in jobs:
+            refused = self._conflict_with(resource, name, job)
+            if refused is not None:
+                return refused
         rival = self._find_rival(resource, name)
         if rival is not None:
             message = f"The resource {rival.name} declares a job {name} as well."
-            return _refused("JobOfAnotherGroup", message, "Use another name for the job.")
-        other = next((job for job in jobs if not _is_named(job, name)), None)
-        if other is not None:
-            message = f"The job of this resource has the name {other.name}, which cannot change to {name}."
+            return _of_another_group(message)
+        return None
+
+    def _conflict_with(self, resource: CustomResource, name: str, job: Job) -> Reconciliation | None:
+        group, is_owned = _group(job), self._statements.queries.owns(job)
+        if not _is_named(job, name):
+            if not is_owned:  # another user has given it the group of the resource
+                return None
+            message = f"The job of this resource has the name {job.name}, which cannot change to {name}."
             hint = "Change the name back; or delete the resource, which drops the job, and create another one."
-            return _refused("NameChanged", message, hint)
+            return _refused("NameChanged", "NOT_SUPPORTED", message, hint)
+        if group is not None and group != resource.group:
+            return _of_another_group(f"The job {name} belongs to the group '{group}'.")
+        if group is None:
+            message = f"The engine has a job {name}, which no resource declares."
+            hint = f"Use another name, or run DROP JOB {written_name(name)} first."
+            return _refused("JobExists", _EXISTS, message, hint)
+        if not is_owned:
+            message = f"The engine has a job {name} of another user."
+            hint = "Use another name; or give the job to the user of kubernetes_jobs_user with ALTER JOB ... OWNER TO."
+            return _refused("JobExists", _EXISTS, message, hint)
         return None
 
     def _applied(
@@ -204,6 +225,9 @@ class JobReconciler:
     def _live(self, name: str) -> Job | None:
         return next(iter(self._jobs(name)), None)
 
+    def _own_jobs(self, resource: CustomResource) -> Sequence[Job]:
+        return [job for job in self._jobs(group=resource.group) if self._statements.queries.owns(job)]
+
     def _jobs(self, name: str | None = None, group: str | None = None) -> Sequence[Job]:
         """Return the live jobs with a name, and those of a group. None for no such jobs."""
         key = None if name is None else name_key(name)
@@ -223,7 +247,9 @@ class JobReconciler:
 
     def _newest_ended(self, resource: CustomResource) -> Job | None:
         ended = self._statements.queries.ended()
-        return next((job for job in ended if _group(job) == resource.group), None)
+        return next(
+            (job for job in ended if _group(job) == resource.group and self._statements.queries.owns(job)), None
+        )
 
     def _failed(
         self, resource: CustomResource, reason: str, found: Diagnostic, job: Job | None = None
@@ -234,7 +260,7 @@ class JobReconciler:
         self, resource: CustomResource, reason: str, error: ResourceError, job: Job | None = None
     ) -> Reconciliation:
         if job is None:
-            job = next(iter(self._jobs(group=resource.group)), None)
+            job = next(iter(self._own_jobs(resource)), None)
         return Reconciliation(reason, error.message, is_stalled=True, error=error, job=job, has_failed=True)
 
 
@@ -283,8 +309,14 @@ def _tried(resource: CustomResource) -> ResourceError | None:
     return ResourceError(condition, sqlstate, message, hint, error.get("line"), error.get("column"))
 
 
-def _refused(reason: str, message: str, hint: str) -> Reconciliation:
-    return Reconciliation(reason, f"{message} {hint}", is_stalled=True, has_failed=True)
+def _of_another_group(message: str) -> Reconciliation:
+    return _refused("JobOfAnotherGroup", "JOB_OF_ANOTHER_GROUP", message, "Use another name for the job.")
+
+
+def _refused(reason: str, name: str, message: str, hint: str) -> Reconciliation:
+    """Return the outcome without a statement. name: of the condition of the error."""
+    error = ResourceError.of(name, message, hint)
+    return Reconciliation(reason, message, is_stalled=True, error=error, has_failed=True)
 
 
 def _suspended(job: Job | None, message: str) -> Reconciliation:
@@ -306,6 +338,8 @@ def _outcome(job: Job, is_wanted: bool) -> Reconciliation:
             message = _DROPPED
             if job.cause is not None and job.cause != CANCELLED:
                 message = f"The job has failed. {job.cause.message}"
+            else:
+                error = ResourceError.of("JOB_NOT_FOUND", message)
             return Reconciliation("JobFailed", message, is_stalled=True, job=job, error=error)
         case Status.COMPLETED:
             return Reconciliation("Completed", "The job has read all its rows.", is_ready=True, job=job)

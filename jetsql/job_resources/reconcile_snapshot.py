@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-from jetsql.job_resources.engine_statements import CommandFailed, EngineStatements
+from jetsql.job_resources.engine_statements import CommandFailed, EngineStatements, ResourceError
 from jetsql.job_resources.reconcile_job import Reconciliation
 from jetsql.job_resources.resource import CustomResource, job_group
 from jetsql.job_resources.resource_status import common_status
@@ -47,12 +47,14 @@ class SnapshotReconciler:
 
     def _create(self, resource: CustomResource) -> Reconciliation:
         if resource.status.get("snapshotId"):
-            return Reconciliation("SnapshotDropped", "The snapshot was dropped by a statement.", is_stalled=True)
+            error = ResourceError.of("SNAPSHOT_NOT_FOUND", "The snapshot was dropped by a statement.")
+            return Reconciliation("SnapshotDropped", error.message, is_stalled=True, error=error)
         with self._statements.for_user():
             job = self._job(resource)
             if job is None:
                 message = f"The resource {resource.spec.get('job')} of the kind JetSQLJob has no job now."
-                return Reconciliation("JobNotFound", message, has_failed=True)
+                error = ResourceError.of("JOB_NOT_FOUND", message)
+                return Reconciliation("JobNotFound", message, error=error, has_failed=True)
             name, of_job = quoted_name(_name(resource)), quoted_name(job.name)
             try:
                 self._statements.command(f"CREATE SNAPSHOT {name} FOR JOB {of_job}")

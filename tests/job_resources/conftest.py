@@ -64,6 +64,12 @@ def condition(status: dict[str, Any], kind: str = "Ready") -> dict[str, Any]:
     return next((each for each in found if each["type"] == kind), {})
 
 
+def codes(status: dict[str, Any]) -> tuple[str, str]:
+    """Return the condition and the SQLSTATE of the error in a status."""
+    error = status["error"]
+    return error["condition"], error["sqlstate"]
+
+
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     account = tmp_path / "account"

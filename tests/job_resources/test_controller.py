@@ -9,7 +9,7 @@ import pytest
 from jetsql.job_resources.resource import FINALIZER
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.request import ENGINE, Caller, Endpoint
-from tests.job_resources.conftest import CREATE, JOBS, USER, Cluster, condition
+from tests.job_resources.conftest import CREATE, JOBS, USER, Cluster, codes, condition
 from tests.support.engines.in_memory_runtime import analysis, source
 from tests.support.servers.kubernetes_api import NAMESPACE
 from tests.support.servers.resource_api import wait_until
@@ -53,8 +53,7 @@ def test_statement_that_creates_no_job_never_runs(cluster: Cluster, sql: str) ->
     cluster.api.create(JOBS, "attack", sql=sql, state="Running")
     status = cluster.wait("attack", "InvalidStatement")
     assert condition(status, "Stalled")["status"] == "True"
-    assert status["error"]["condition"] == "JETSQL.NOT_A_JOB_STATEMENT"
-    assert status["error"]["sqlstate"] == "0A000"
+    assert codes(status) == ("JETSQL.NOT_A_JOB_STATEMENT", "0A000")
     assert ran == [] and cluster.jobs() == []
 
 
@@ -75,6 +74,7 @@ def test_job_created_by_hand_is_left_alone(cluster: Cluster) -> None:
     cluster.api.create(JOBS, "shop", sql=CREATE, state="Suspended")
     status = cluster.wait("shop", "JobExists")
     assert "DROP JOB orders" in condition(status)["message"]
+    assert codes(status) == ("JETSQL.JOB_ALREADY_EXISTS", "42710")
     cluster.api.delete(JOBS, "shop")
     cluster.api.wait_gone(JOBS, "shop")
     assert cluster.job() == before
@@ -88,7 +88,9 @@ def test_second_resource_with_the_same_job_is_refused(cluster: Cluster, state: s
     cluster.api.create(JOBS, "first", sql=CREATE, state=state)
     cluster.wait("first", state)
     cluster.api.create(JOBS, "second", sql=CREATE.replace("orders", "ORDERS"), state="Running")
-    assert "another name" in condition(cluster.wait("second", "JobOfAnotherGroup"))["message"]
+    status = cluster.wait("second", "JobOfAnotherGroup")
+    assert "another name" in condition(status)["message"]
+    assert codes(status) == ("JETSQL.JOB_OF_ANOTHER_GROUP", "42710")
     cluster.api.delete(JOBS, "first")
     cluster.api.wait_gone(JOBS, "first")
     cluster.api.change(JOBS, "second", onIncompatibleState="Restart")
@@ -151,7 +153,7 @@ def test_name_of_the_job_cannot_change(cluster: Cluster) -> None:
     cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
     before = cluster.wait("shop", "Running")["jobId"]
     cluster.api.change(JOBS, "shop", sql=CREATE.replace("orders", "others"))
-    cluster.wait("shop", "NameChanged")
+    assert codes(cluster.wait("shop", "NameChanged")) == ("JETSQL.NOT_SUPPORTED", "0A000")
     assert cluster.jobs() == ["orders"] and cluster.job().id == before
 
 

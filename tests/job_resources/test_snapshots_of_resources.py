@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.job_resources.conftest import CREATE, JOBS, SNAPSHOTS, USER, Cluster, condition
+from tests.job_resources.conftest import CREATE, JOBS, SNAPSHOTS, USER, Cluster, codes, condition
 from tests.support.servers.resource_api import wait_until
 
 
@@ -37,7 +37,7 @@ def forget_job(cluster: Cluster, job_id: str) -> None:
 
 def test_snapshot_is_created_once_and_dropped_with_its_resource(cluster: Cluster) -> None:
     cluster.api.create(SNAPSHOTS, "state", job="shop")
-    wait_reason(cluster, "JobNotFound")
+    assert codes(wait_reason(cluster, "JobNotFound")) == ("JETSQL.JOB_NOT_FOUND", "42704")
     create_job(cluster)
     status = wait_reason(cluster, "Created")
     [snapshot] = cluster.engine.queries.snapshots()
@@ -76,8 +76,7 @@ def test_snapshot_of_an_earlier_user_is_not_dropped_by_another(cluster: Cluster)
     wait_reason(cluster, "Created")
     cluster.restart(user="ann")
     cluster.api.delete(SNAPSHOTS, "state")
-    error = wait_reason(cluster, "DropFailed")["error"]
-    assert (error["condition"], error["sqlstate"]) == ("JETSQL.SNAPSHOT_NOT_FOUND", "42704")
+    assert codes(wait_reason(cluster, "DropFailed")) == ("JETSQL.SNAPSHOT_NOT_FOUND", "42704")
     assert snapshots(cluster) == ["state"]
     cluster.engine.run(f"REASSIGN OWNED BY {USER} TO ann")
     cluster.api.wait_gone(SNAPSHOTS, "state")
@@ -89,8 +88,7 @@ def test_snapshot_of_another_statement_is_left_alone(cluster: Cluster) -> None:
     cluster.engine.run("CREATE SNAPSHOT state FOR JOB orders")
     cluster.api.created = "2099-01-01T00:00:00Z"
     cluster.api.create(SNAPSHOTS, "state", job="shop")
-    error = wait_reason(cluster, "StatementFailed")["error"]
-    assert (error["condition"], error["sqlstate"]) == ("JETSQL.SNAPSHOT_ALREADY_EXISTS", "42710")
+    assert codes(wait_reason(cluster, "StatementFailed")) == ("JETSQL.SNAPSHOT_ALREADY_EXISTS", "42710")
     cluster.api.delete(SNAPSHOTS, "state")
     cluster.api.wait_gone(SNAPSHOTS, "state")
     assert snapshots(cluster) == ["state"]
@@ -125,5 +123,6 @@ def test_dropped_snapshot_is_not_created_again(cluster: Cluster) -> None:
     cluster.api.change(SNAPSHOTS, "state", deletionPolicy="Drop")
     status = wait_reason(cluster, "SnapshotDropped")
     assert condition(status, "Stalled")["status"] == "True" and snapshots(cluster) == []
+    assert codes(status) == ("JETSQL.SNAPSHOT_NOT_FOUND", "42704")
     cluster.api.delete(SNAPSHOTS, "state")
     cluster.api.wait_gone(SNAPSHOTS, "state")
