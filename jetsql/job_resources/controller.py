@@ -271,7 +271,9 @@ class ResourceController:
         if changed and pause > 0 and not resource.has_new_spec:
             self._queue.add(resource.key, pause)
         elif changed:
-            self._keep(self._api.patch(resource, {_STATUS: dict(status)}, _STATUS))
+            # The next leader may have written it, and a leader that was paused must not change it back.
+            version = {"resourceVersion": resource.version}
+            self._keep(self._api.patch(resource, {_STATUS: dict(status), "metadata": version}, _STATUS))
             self._written[resource.key] = now
         if outcome.has_failed:
             self._queue.retry(resource.key)

@@ -185,6 +185,18 @@ def test_next_leader_repeats_nothing(cluster: Cluster) -> None:
     assert [len(cluster.engine.store.history(job)) for job in jobs] == histories
 
 
+def test_leader_that_was_paused_changes_no_status_back(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    with cluster.engine.runtime.gate("start"):
+        cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
+        wait_until(lambda: cluster.jobs() == ["orders"])
+        cluster.api.write_status(JOBS, "shop", {"job": "of the next leader"})
+        monkeypatch.setattr(type(cluster.engine), "leads", False)
+    cluster.api.wait_requests(f"{JOBS}/shop/status", 1)
+    cluster.controller.stop()
+    found = cluster.api.get(JOBS, "shop")
+    assert found is not None and found["status"] == {"job": "of the next leader"}
+
+
 def test_expired_watch_lists_all_resources_again(cluster: Cluster) -> None:
     cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
     cluster.wait("shop", "Running")

@@ -92,8 +92,9 @@ def test_server_refuses_what_the_definition_does_not_allow(server: RealApiServer
     for spec in ({"state": "Maybe"}, {"onIncompatibleState": "Drop"}, {"snapshotOnDelete": ""}):
         with pytest.raises(AssertionError, match=next(iter(spec))):
             server.apply(job_resource("wrong", SQL, **spec))
-    with pytest.raises(AssertionError, match=r"spec\.sql"):
-        server.apply(job_resource("wrong", ""))
+    for sql in ("", f"{SQL}{' ' * 1_000_000}"):
+        with pytest.raises(AssertionError, match=r"spec\.sql"):
+            server.apply(job_resource("wrong", sql))
 
 
 def test_role_of_the_manual_allows_no_more(server: RealApiServer) -> None:
