@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
+from jetsql.engine.spark.kubernetes_api import ACCOUNT
 from tests.support.paths import ROOT
 from tools.free_ports import free_ports
 from tools.kubernetes import configuration
@@ -42,6 +44,13 @@ class RealApiServer:
         """The folder of the service account of the engine's pod."""
         self._config = folder / "kubeconfig"
 
+    @property
+    def in_pod(self) -> tuple[str, ...]:
+        """Return a command that runs another one with the files of a pod's service account, as root."""
+        place = shlex.quote(str(ACCOUNT))
+        copy = f"mount -t tmpfs none /run && mkdir -p {place} && cp {shlex.quote(str(self.account))}/* {place}"
+        return ("unshare", "--mount", "sh", "-c", f'{copy} && exec "$@"', "sh")
+
     def start(self) -> None:
         """Start the server, and wait until it answers."""
         self._running.enter_context(_running(self._folder, "kube-apiserver", self._command))
@@ -65,9 +74,9 @@ class RealApiServer:
         listed = {"apiVersion": "v1", "kind": "List", "items": resources}
         self.kubectl("apply", "--server-side", "-f", "-", text=json.dumps(listed))
 
-    def get(self, name: str) -> dict[str, Any]:
-        """Return a JetSQLJob."""
-        found: dict[str, Any] = json.loads(self.kubectl("get", "jetsqljob", name, "-o", "json"))
+    def get(self, name: str, kind: str = "jetsqljob") -> dict[str, Any]:
+        """Return a resource."""
+        found: dict[str, Any] = json.loads(self.kubectl("get", kind, name, "-o", "json"))
         return found
 
     def resources(self) -> list[dict[str, Any]]:
@@ -85,6 +94,17 @@ def job_resource(name: str, sql: str, **spec: str) -> dict[str, Any]:
         "kind": "JetSQLJob",
         "metadata": metadata,
         "spec": {"sql": sql, **spec},
+    }
+
+
+def snapshot_resource(name: str, job: str) -> dict[str, Any]:
+    """Return a JetSQLSnapshot of the job of a JetSQLJob."""
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {
+        "apiVersion": "jetsql.io/v1alpha1",
+        "kind": "JetSQLSnapshot",
+        "metadata": metadata,
+        "spec": {"job": job},
     }
 
 
