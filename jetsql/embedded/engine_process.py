@@ -208,13 +208,15 @@ class _Service:
 
     def open_unless_led(self, home: Path, database: StoreDatabase) -> Store | None:
         while True:
+            storage = None
+            if isinstance(database, StoreSchema):
+                storage = join_homes(home, self._settings.storage, database)
             try:
                 return open_database(home, database, self._settings.new_store)
             except EngineError as error:
                 if error.condition != "JETSQL.STORE_IN_USE":
                     raise
-            assert isinstance(database, StoreSchema), "only such a store is in use by another engine"
-            if join_homes(home, self._settings.storage, database) is not None:
+            if storage is not None:
                 return None
             if self._stop.wait(_JOIN_SECONDS):
                 raise EngineError("ENGINE_NOT_STARTED", "The engine was stopped while it waited for the leader.")

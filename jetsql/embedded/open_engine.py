@@ -40,7 +40,7 @@ from jetsql.failpoints import check_armed
 from jetsql.home.discovery import token
 from jetsql.home.home_lock import HomeLock, check_location, make_home, not_usable
 from jetsql.home.restore_note import check_restored
-from jetsql.home.storage import Storage, choose_storage, claim_storage, storage_of, warn_if_open
+from jetsql.home.storage import Storage, choose_storage, claim_storage, warn_if_open
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
@@ -166,7 +166,7 @@ def _engine(
         check_restored(home)
         if owns_spark:
             check_location(home)
-        storage = choose_storage(home, settings.storage)
+        choose_storage(home, settings.storage)  # before anything is changed
         given = settings.store
         database = prepare_database(home, given.store, given.store_password, given.times)
         if database.lease is not None:
@@ -179,12 +179,11 @@ def _engine(
             if service is None
             else service.open_unless_led(home, database)
         )
-        if store is None:
-            storage = storage_of(home)
-        else:
+        if store is not None:
             undo.callback(store.close)
             if service is not None:
                 service.check_store(store)
+        storage = choose_storage(home, settings.storage)  # a new home can have joined those of the store
         spark = start(settings, storage)
         if owns_spark:
             undo.callback(spark.stop)

@@ -1,4 +1,4 @@
-"""Two engines on new homes that start on one new store at the same moment, as processes of their own: one leads."""
+"""Engines on new homes of one store, as processes of their own: one leads, and a later one continues its store."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.home.storage import storage_of
+from jetsql.home.store_note import store_note_of
 from tests.support.engines.store_places import SchemaPlace
 from tests.support.paths import ROOT
 from tests.support.servers.postgres import PASSWORD, Postgres
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 ROUNDS = 50
 
 
@@ -47,6 +49,8 @@ def begin() -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_one_leads_and_the_other_takes_over(postgres: Postgres, tmp_path: Path) -> None:
     with ExitStack() as processes:
         starters = [Starter(processes.enter_context(begin())) for _ in range(2)]
@@ -64,3 +68,18 @@ def test_one_leads_and_the_other_takes_over(postgres: Postgres, tmp_path: Path) 
             assert schema.execute("SELECT number FROM lease") == [(2,)]
             starters[standby].send("stop")
             schema.drop()
+
+
+def test_new_home_continues_a_store_without_engines(postgres: Postgres, tmp_path: Path) -> None:
+    schema = SchemaPlace(postgres)
+    homes = [tmp_path / "first", tmp_path / "second"]
+    with begin() as process:
+        starter = Starter(process)
+        for number, home in enumerate(homes, start=1):
+            starter.send([str(home), str(schema.url)])
+            assert starter.role() == "leader"
+            assert schema.execute("SELECT number FROM lease") == [(number,)]
+            starter.send("stop")
+        process.communicate()
+    notes = [store_note_of(home) for home in homes]
+    assert notes[0] == notes[1] and storage_of(homes[1]).root == "file:/shared"

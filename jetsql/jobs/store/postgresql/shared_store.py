@@ -1,7 +1,8 @@
 """The homes that share a store on PostgreSQL: that of the first engine, and those of its standbys.
 
 A standby continues the jobs of the leader, so both need the same checkpoints, in a storage that both reach. A new home
-joins the homes of a store when its engine finds that the store has a leader. It takes over the leader's storage.
+joins the homes of a store at its first start, also if no engine runs: on Kubernetes, where a pod has a new home, all
+engines of a store can have ended. It takes over the storage of the store.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jetsql.errors import EngineError
-from jetsql.home.storage import Storage, is_used, join_storage
+from jetsql.home.storage import Storage, is_used, join_storage, storage_of
 from jetsql.home.store_note import StoreNote, store_note_of, write_store_note
 
 if TYPE_CHECKING:  # SQLAlchemy is slow to import
@@ -38,20 +39,24 @@ def format_storage(storage: Storage) -> str:
 
 
 def join_homes(home: Path, configured: str | None, schema: StoreSchema) -> Storage | None:
-    """Make a home one of those of a store that has a leader, unless it is one already, and return its storage.
+    """Make a new home one of those of a store, if the store exists, and return the storage of the store.
 
-    configured: the setting `storage`. Returns None while the leader has not stored yet where its storage is.
-    Raises EngineError HOME_NOT_USABLE for another storage, or one that only the leader reaches; STORE_NOT_USABLE for a
+    configured: the setting `storage`. Returns None while no engine has stored yet where its storage is.
+    Raises EngineError HOME_NOT_USABLE for another storage, or one that only its engine reaches; STORE_NOT_USABLE for a
     home with other jobs.
     """
     owner = schema.read_owner()
-    if owner is None or owner.storage is None:
+    if owner is None:
         return None
-    if owner.home != store_note_of(home).home:
-        if is_used(home):
+    note = store_note_of(home)
+    if is_used(home) or note.store not in ("", schema.location):
+        if owner.home != note.home:
             raise schema.other_home_error(owner.holder)
+        return owner.storage
+    if owner.storage is not None and owner.storage != storage_of(home):
         _check_storage(owner.storage, configured, schema.name)
         join_storage(home, owner.storage)
+    if owner.home != note.home:
         write_store_note(home, StoreNote(owner.home, schema.location))
         schema.note = store_note_of(home)
     return owner.storage

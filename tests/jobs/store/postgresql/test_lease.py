@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from jetsql.errors import EngineError, StatementError
 from jetsql.home.storage import Storage, storage_of
-from jetsql.home.store_note import store_note_of
+from jetsql.home.store_note import StoreNote, store_note_of, write_store_note
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.job_store import Store
 from jetsql.jobs.store.postgresql.lease_watch import Observation, Watch
@@ -278,6 +278,28 @@ def test_a_new_home_joins_those_of_a_store(schema: SchemaPlace, leader: Store, t
     assert storage == Storage("s3a://lake/jetsql", "the id of a storage") == storage_of(tmp_path)
     assert store_note_of(tmp_path).home == HOME.home
     assert join_homes(tmp_path, None, database) == storage
+
+
+@pytest.mark.spark
+def test_new_home_joins_after_a_failed_first_start(schema: SchemaPlace, tmp_path: Path) -> None:
+    with closing(Store(engine_on(schema))):
+        pass  # the engine ends before it has claimed its storage
+    assert join_homes(tmp_path, "s3a://lake/jetsql", engine_on(schema)) is None
+    assert store_note_of(tmp_path).home == HOME.home
+    with closing(Store(StoreSchema(schema.url, store_note_of(tmp_path)))) as leader:
+        leader.publish(Storage("s3a://lake/other", "the id of a storage"))
+    with raises(EngineError, match="but the setting storage is s3a://lake/jetsql"):
+        join_homes(tmp_path, "s3a://lake/jetsql", engine_on(schema))
+    assert join_homes(tmp_path, None, engine_on(schema)) == storage_of(tmp_path)
+
+
+@pytest.mark.spark
+def test_home_of_another_store_cannot_join(schema: SchemaPlace, leader: Store, tmp_path: Path) -> None:
+    write_store_note(tmp_path, StoreNote("the id of a home", "postgresql://h/d"))
+    assert join_homes(tmp_path, None, engine_on(schema)) is not None
+    write_store_note(tmp_path, StoreNote("another id", "postgresql://h/d"))
+    with raises(EngineError, match="belongs to another home"):
+        join_homes(tmp_path, None, engine_on(schema))
 
 
 @pytest.mark.spark
