@@ -26,7 +26,7 @@ from jetsql.engine.jvm.connectors import check_formats, explain_missing_packages
 from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes, with_jars
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
 from jetsql.engine.jvm.throwables import causes, throwable_of
-from jetsql.engine.spark.executors import DECOMMISSION
+from jetsql.engine.spark.executors import DECOMMISSION, UNREACHABLE
 from jetsql.engine.spark.hadoop_settings import configure_hadoop
 from jetsql.engine.spark.kubernetes_pod import with_pod_settings
 from jetsql.engine.spark.web_ui import close_ui, ui_confs
@@ -234,6 +234,7 @@ def _confs(start: SparkStart) -> dict[str, str]:
     else:
         confs["spark.executorEnv.PYTHONSAFEPATH"] = "1"  # see `set_module_path`
         confs |= DECOMMISSION
+        confs |= UNREACHABLE
     if S3 in start.formats:
         confs |= LOADED_CONFS
     if start.driver_memory:
