@@ -38,6 +38,8 @@ LOADED_CONFS: Final[Mapping[str, str]] = {
     f"{_KEY}.connection.timeout": "10s",
     f"{_KEY}.attempts.maximum": "0",
     f"{_KEY}.retry.limit": "1",
+    # Hadoop's own default finds no class of JetSQL if the connector is among Spark's jars, as in an image.
+    f"{_KEY}.classloader.isolation": "false",
 }
 """Spark's settings of each engine with the connector."""
 

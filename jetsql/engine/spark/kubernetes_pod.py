@@ -38,6 +38,8 @@ _ALLOCATION: Final[Mapping[str, str]] = {
     "spark.executor.maxNumFailures": str(2**31 - 1),
     # Spark logs a page for each executor that it cannot create, by default every second.
     "spark.kubernetes.allocation.batch.delay": "5s",
+    # There is none, and deleting it needs a right.
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",
 }
 _POD_NAMES_STEP: Final = "dev.jetsql.stream.ExecutorPodNames"
 _ALL_ADDRESSES: Final = ("0.0.0.0", "::", "[::]")

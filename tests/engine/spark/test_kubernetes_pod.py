@@ -43,6 +43,7 @@ def test_pod_has_all_settings_of_its_executors(api_server: KubernetesApi) -> Non
         "spark.driver.host": "10.88.0.7",
         "spark.executor.maxNumFailures": "2147483647",
         "spark.kubernetes.allocation.batch.delay": "5s",
+        "spark.kubernetes.driver.service.deleteOnTermination": "false",
         "spark.kubernetes.executor.pod.featureSteps": "dev.jetsql.stream.ExecutorPodNames",
     }
     assert api_server.requests == [f"GET {PODS}/engine-0"]
@@ -69,8 +70,11 @@ def test_executors_of_any_engine_know_their_pods(tmp_path: Path) -> None:
     steps = "spark.kubernetes.executor.pod.featureSteps"
     given = {steps: "com.example.Step", "spark.executor.maxNumFailures": "9"}
     found = with_pod_settings(SparkStart(tmp_path, "w", "k8s://https://10.0.0.7:6443", conf=given), {}, tmp_path)
-    delay = {"spark.kubernetes.allocation.batch.delay": "5s"}
-    assert found.conf == {**delay, **given, steps: "com.example.Step,dev.jetsql.stream.ExecutorPodNames"}
+    allocation = {
+        "spark.kubernetes.allocation.batch.delay": "5s",
+        "spark.kubernetes.driver.service.deleteOnTermination": "false",
+    }
+    assert found.conf == {**allocation, **given, steps: "com.example.Step,dev.jetsql.stream.ExecutorPodNames"}
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])
