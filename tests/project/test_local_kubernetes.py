@@ -45,6 +45,7 @@ def test_token_file_gives_each_client_its_user() -> None:
         'token-controllers,system:kube-controller-manager,system:kube-controller-manager,""',
         'token-scheduler,system:kube-scheduler,system:kube-scheduler,""',
         'token-proxy,system:kube-proxy,system:kube-proxy,""',
+        'token-dns,dns,dns,"system:masters"',
         'token-node-1,system:node:node-1,system:node:node-1,"system:nodes"',
         'token-node-2,system:node:node-2,system:node:node-2,"system:nodes"',
     ]
@@ -66,6 +67,7 @@ def test_no_program_listens_on_all_addresses() -> None:
         *configuration.scheduler_options(KEYS),
         *(json.dumps(configuration.kubelet_configuration(node, ADDRESSES, KEYS, "/c")) for node in NODES),
         json.dumps(configuration.proxy_configuration(NODES[0], ADDRESSES, KEYS)),
+        configuration.dns_configuration(ADDRESSES, KEYS),
     ]
     assert [text for text in texts if "0.0.0.0:" in text or text.endswith("0.0.0.0")] == []
 
@@ -78,6 +80,13 @@ def test_kubelets_admit_only_the_key_of_the_server() -> None:
         "x509": {"clientCAFile": "/cache/clusters/7/keys/kubelets.crt"},
     }
     assert f"--kubelet-client-certificate={KEYS}/kubelets.crt" in configuration.api_server_options(ADDRESSES, KEYS)
+
+
+def test_kubelet_evicts_pods_only_under_pressure() -> None:
+    calm, pressed = (
+        configuration.kubelet_configuration(NODES[0], ADDRESSES, KEYS, "/c", each) for each in (False, True)
+    )
+    assert "evictionSoft" not in calm and pressed["evictionSoft"]["memory.available"] == "100Ti"
 
 
 def test_nodes_share_no_address_and_no_folder() -> None:
@@ -109,6 +118,7 @@ def test_client_certificate_is_its_own_authority(tmp_path: Path) -> None:
 def test_versions_are_those_of_the_modules() -> None:
     assert programs.kubernetes_version().startswith("v1.")
     assert programs.etcd_version().startswith("v3.")
+    assert programs.helm_version().startswith("v3.")
     module = (programs.SOURCES / "kubernetes" / "go.mod").read_text()
     staging = programs.kubernetes_version().replace("v1.", "v0.")
     assert module.count("=> k8s.io/") == module.count(f" {staging}\n", module.index("replace ("))
@@ -122,7 +132,7 @@ def test_missing_programs_and_rights_are_named(monkeypatch: pytest.MonkeyPatch) 
         system_packages.check_cluster_machine()
     message = str(caught.value)
     assert message.startswith("A cluster runs with the rights of root. These packages are missing: ")
-    for word in ("containerd", "runc", "iptables", "util-linux", "kubectl", "Go 1.21"):
+    for word in ("containerd", "runc", "iptables", "util-linux", "Go 1.21"):
         assert word in message
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +32,21 @@ def create_cgroup(name: str) -> str:
             given = controllers.with_name("cgroup.controllers").read_text().split()
             controllers.write_text(" ".join(f"+{each}" for each in _CONTROLLERS if each in given))
     return f"/{path}"
+
+
+def kill_cgroup(path: str) -> None:
+    """Kill all processes in a cgroup and in those below it. path: as `create_cgroup` returns it."""
+    while processes := {pid for hierarchy in _hierarchies() for pid in _processes(hierarchy / path.strip("/"))}:
+        for pid in processes:
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).kill()
+        time.sleep(0.05)
+
+
+def _processes(folder: Path) -> Iterator[int]:
+    for file in folder.rglob("cgroup.procs"):
+        with suppress(OSError):  # the cgroup or its last process has ended
+            yield from map(int, file.read_text().split())
 
 
 def remove_cgroups() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 API_PORT: Final = 6443
+_DOMAIN: Final = "cluster.local"
 _ETCD: Final = "http://127.0.0.1:2379"
 _ETCD_PEERS: Final = "http://127.0.0.1:2380"
 _KUBELET_PORT: Final = 10250
@@ -18,6 +19,7 @@ USERS: Final[Mapping[str, tuple[str, str]]] = {
     "controllers": ("system:kube-controller-manager", ""),
     "scheduler": ("system:kube-scheduler", ""),
     "proxy": ("system:kube-proxy", ""),
+    "dns": ("dns", "system:masters"),  # no role of Kubernetes itself can read what CoreDNS needs
 }
 """The user and the group of each client of the API server, in addition to the nodes."""
 
@@ -52,6 +54,11 @@ class Addresses:
     def api_server(self) -> str:
         """Return the URL of the API server."""
         return f"https://{self.node(0)}:{API_PORT}"
+
+    @property
+    def dns(self) -> IPv4Address:
+        """Return the address of the DNS server."""
+        return self.node(0)
 
 
 @dataclass(frozen=True)
@@ -162,8 +169,14 @@ def kubelet_options(node: Node, addresses: Addresses) -> list[str]:
     ]
 
 
-def kubelet_configuration(node: Node, addresses: Addresses, keys: Path, cgroup: str) -> dict[str, Any]:
-    """Return the configuration of a kubelet. cgroup: the parent of the cgroups of its pods."""
+def kubelet_configuration(
+    node: Node, addresses: Addresses, keys: Path, cgroup: str, has_pressure: bool = False
+) -> dict[str, Any]:
+    """Return the configuration of a kubelet.
+
+    cgroup: the parent of the cgroups of its pods. has_pressure: it evicts pods, because the memory is used up.
+    """
+    soft = {"evictionSoft": {"memory.available": "100Ti"}} if has_pressure else {}
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -183,11 +196,28 @@ def kubelet_configuration(node: Node, addresses: Addresses, keys: Path, cgroup: 
         "failSwapOn": False,
         "podLogsDir": str(node.folder / "logs"),
         "resolvConf": str(keys / "resolv.conf"),
-        "clusterDomain": "cluster.local",
+        "clusterDomain": _DOMAIN,
+        "clusterDNS": [str(addresses.dns)],
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
+        **soft,
+        "evictionSoftGracePeriod": {"memory.available": "1s"},
+        "evictionMaxPodGracePeriod": 30,
+        "evictionPressureTransitionPeriod": "1s",
         "imageGCHighThresholdPercent": 100,
         "nodeStatusUpdateFrequency": "5s",
     }
+
+
+def dns_configuration(addresses: Addresses, keys: Path) -> str:
+    """Return the configuration of the DNS server, which knows the names of the cluster, and no others."""
+    return f"""{_DOMAIN} {{
+    bind {addresses.dns}
+    errors
+    kubernetes {{
+        kubeconfig {keys / "dns.kubeconfig"}
+    }}
+}}
+"""
 
 
 def proxy_configuration(node: Node, addresses: Addresses, keys: Path) -> dict[str, Any]:

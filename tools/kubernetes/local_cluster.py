@@ -14,7 +14,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +22,10 @@ import psutil
 
 from tools.kubernetes import configuration
 from tools.kubernetes.cache import CACHE, BuildFailed
-from tools.kubernetes.cgroups import create_cgroup, remove_cgroups
+from tools.kubernetes.cgroups import remove_cgroups
+from tools.kubernetes.cluster_node import ClusterNode
 from tools.kubernetes.configuration import Addresses, Node
-from tools.kubernetes.image_store import link_images, pause_archive, start_containerd
+from tools.kubernetes.image_store import link_images, pause_archive
 from tools.kubernetes.keys import write_client_certificate, write_key
 from tools.kubernetes.namespaces import Daemon, Namespaces, namespaces, run_checked
 from tools.kubernetes.programs import build_programs
@@ -34,16 +34,6 @@ _NETWORKS: Final = tuple(IPv4Network(f"10.{number}.0.0/16") for number in range(
 _CLUSTERS: Final = CACHE / "clusters"
 _LOGS: Final = CACHE / "logs"
 _SECONDS: Final = 120.0
-
-
-@dataclass
-class _RunningNode:
-    """A node, and its programs; None before their start."""
-
-    node: Node
-    cgroup: str
-    containerd: Daemon | None = None
-    kubelet: Daemon | None = None
 
 
 class LocalCluster:
@@ -58,16 +48,23 @@ class LocalCluster:
         self._programs = programs
         self._inside = inside
         self._daemons: dict[str, Daemon] = {}
-        self._nodes = [_RunningNode(Node(n, folder / f"node-{n + 1}"), create_cgroup(str(n))) for n in range(nodes)]
+        self._nodes = [
+            ClusterNode(Node(number, folder / f"node-{number + 1}"), inside, programs, addresses, self._keys)
+            for number in range(nodes)
+        ]
 
     @property
     def nodes(self) -> Sequence[str]:
         """Return the names of the nodes."""
-        return [each.node.name for each in self._nodes]
+        return [each.name for each in self._nodes]
 
     def kubectl(self, *words: str, text: str = "") -> str:
         """Run kubectl as the administrator, and return its output. Raises BuildFailed. text: its input."""
-        return run_checked("kubectl", f"--kubeconfig={self.kubeconfig}", *words, text=text)
+        return run_checked(str(self._programs / "kubectl"), f"--kubeconfig={self.kubeconfig}", *words, text=text)
+
+    def helm(self, *words: str) -> str:
+        """Run Helm as the administrator, and return its output. Raises BuildFailed."""
+        return run_checked(str(self._programs / "helm"), f"--kubeconfig={self.kubeconfig}", *words)
 
     def get(self, *words: str) -> Any:
         """Return what `kubectl get` prints as JSON."""
@@ -82,6 +79,20 @@ class LocalCluster:
         """Run a command as root of the nodes, and return its output. Raises BuildFailed."""
         return self._inside.run(*words)
 
+    def tag_image(self, image: str, name: str) -> None:
+        """Give an image another name on all nodes."""
+        for node in self._nodes:
+            self.run_on_node("ctr", f"--address={node.node.socket}", "--namespace=k8s.io", "images", "tag", image, name)
+
+    @contextmanager
+    def drained(self, node: str) -> Iterator[None]:
+        """Drain a node for a context: its pods have left, and it gets no others."""
+        self.kubectl("drain", node, "--delete-emptydir-data", "--ignore-daemonsets", "--timeout=240s")
+        try:
+            yield
+        finally:
+            self.kubectl("uncordon", node)
+
     @contextmanager
     def killed_api_server(self) -> Iterator[None]:
         """Kill the API server, and start it again at the end of the context."""
@@ -90,6 +101,58 @@ class LocalCluster:
             yield
         finally:
             self._start_api_server()
+
+    @contextmanager
+    def cut(self, pod: str, server: str = "", port: int = 0) -> Iterator[None]:
+        """Drop all packets of a pod inside the context; with a server, only those to and from one of its ports.
+
+        pod, server: addresses. port: 0 for all ports.
+        """
+        sent, received = ["--source", pod], ["--destination", pod]
+        if server:
+            sent += ["--destination", server]
+            received += ["--source", server]
+        if port:
+            sent += ["--protocol", "tcp", "--destination-port", str(port)]
+            received += ["--protocol", "tcp", "--source-port", str(port)]
+        rules = (sent, received)
+        changes = [(chain, *rule, "--jump", "DROP") for chain in ("INPUT", "FORWARD", "OUTPUT") for rule in rules]
+        for change in changes:
+            self.run_on_node("iptables", "--wait", "--insert", *change)
+        try:
+            yield
+        finally:
+            for change in changes:
+                self.run_on_node("iptables", "--wait", "--delete", *change)
+
+    @contextmanager
+    def lost_node(self, name: str) -> Iterator[None]:
+        """Lose a node without notice: its pods send no further packet, and end. It starts again after the context."""
+        node = self._node(name)
+        with ExitStack() as stack:
+            for pod in self.get("pods", "--all-namespaces", f"--field-selector=spec.nodeName={name}")["items"]:
+                if "podIP" in pod["status"]:
+                    stack.enter_context(self.cut(pod["status"]["podIP"]))
+            node.kill()
+            try:
+                yield
+            finally:
+                node.start()
+                self.wait_until(self._are_nodes_ready, "the nodes are not ready")
+
+    @contextmanager
+    def memory_pressure(self, name: str) -> Iterator[None]:
+        """Let a node evict pods inside the context, as if its memory were used up."""
+        node = self._node(name)
+        node.restart_kubelet(has_pressure=True)
+        try:
+            yield
+        finally:
+            node.restart_kubelet(has_pressure=False)
+
+    def _node(self, name: str) -> ClusterNode:
+        [node] = [each for each in self._nodes if each.name == name]
+        return node
 
     def start(self, archives: Sequence[Path]) -> None:
         """Start everything. archives: the images that pods can use. Raises BuildFailed."""
@@ -103,24 +166,13 @@ class LocalCluster:
         self._start("kube-controller-manager", *configuration.controller_manager_options(self.addresses, self._keys))
         self._start("kube-scheduler", *configuration.scheduler_options(self._keys))
         images = [pause_archive(self._programs / "pause"), *archives]
-        link_images(self._inside, images, [each.node.folder / "images" for each in self._nodes])
-        for running in self._nodes:
-            self._start_node(running.node.name)
+        link_images(self._inside, images, [each.images for each in self._nodes])
+        for each in self._nodes:
+            each.start()
         self._start_proxy(self._nodes[0].node)
+        self._start_dns()
         self.wait_until(self._are_nodes_ready, "the nodes are not ready")
         self.wait_until(self._has_account, "the namespace default has no service account")
-
-    def _start_node(self, name: str) -> None:
-        """Start the containerd and the kubelet of a node."""
-        [running] = [each for each in self._nodes if each.node.name == name]
-        node = running.node
-        running.containerd = start_containerd(
-            self._inside, node.folder / "containerd", node.socket, node.folder / "images"
-        )
-        content = configuration.kubelet_configuration(node, self.addresses, self._keys, running.cgroup)
-        (node.folder / "kubelet.json").write_text(json.dumps(content))
-        options = configuration.kubelet_options(node, self.addresses)
-        running.kubelet = self._inside.start(node.folder / "kubelet.log", str(self._programs / "kubelet"), *options)
 
     def wait_until(self, reached: Callable[[], object], problem: str, seconds: float = _SECONDS) -> None:
         """Poll a condition until it is true. Raises BuildFailed with the problem, or if a program has ended."""
@@ -145,6 +197,11 @@ class LocalCluster:
         file = self.folder / "proxy.json"
         file.write_text(json.dumps(content))
         self._start("kube-proxy", f"--config={file}")
+
+    def _start_dns(self) -> None:
+        file = self.folder / "dns.conf"
+        file.write_text(configuration.dns_configuration(self.addresses, self._keys))
+        self._start("coredns", f"-conf={file}")
 
     def _write_keys(self) -> None:
         self._keys.mkdir(mode=0o700)

@@ -1,7 +1,7 @@
 """The programs of Kubernetes that are no packages of the system: they are built once from Go modules, and kept.
 
-The sources are in `go/`: one program for all parts of Kubernetes, etcd, and the pause container. Debian's etcd is too
-old: it refuses the progress of watches, so that Spark's client misses changes of pods.
+The sources are in `go/`: one program for all parts of Kubernetes, etcd, the DNS server, Helm, and the pause container.
+Debian's etcd is too old: it refuses the progress of watches, so that Spark's client misses changes of pods.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from filelock import FileLock
 from tools.kubernetes.cache import CACHE, run_logged
 
 SOURCES: Final = Path(__file__).with_name("go")
-PARTS: Final = ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubelet")
+PARTS: Final = ("kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet")
 """The parts of Kubernetes, which are links to one program."""
 _NOTE: Final = (
-    "Building Kubernetes {version} and etcd from their Go modules (once; downloads 300 MB, and takes 12 minutes of"
-    " processor time).\n"
+    "Building Kubernetes {version}, etcd, CoreDNS and Helm from their Go modules (once; downloads 400 MB, and takes"
+    " 15 minutes of processor time).\n"
 )
+_CAPABILITIES: Final = "helm.sh/helm/v3/pkg/chartutil.k8sVersion"
 _STATIC: Final[Mapping[str, str]] = {"CGO_ENABLED": "0"}
 
 
 def build_programs() -> Path:
-    """Return a folder with the programs `PARTS`, `etcd` and `pause`, which are built first. Raises BuildFailed."""
+    """Return the folder of `PARTS`, `coredns`, `etcd`, `helm` and `pause`, built at first. Raises BuildFailed."""
     CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
     with FileLock(CACHE / "programs.lock"):
         folder = _folder()
@@ -44,6 +45,11 @@ def are_programs_built() -> bool:
     return _folder().exists()
 
 
+def helm_program() -> Path:
+    """Return the program of Helm among the programs of these sources."""
+    return _folder() / "helm"
+
+
 def kubernetes_version() -> str:
     """Return the version of Kubernetes, such as `v1.34.4`."""
     return _required_version("kubernetes", "k8s.io/kubernetes")
@@ -52,6 +58,11 @@ def kubernetes_version() -> str:
 def etcd_version() -> str:
     """Return the version of etcd, such as `v3.6.13`."""
     return _required_version("etcd", "go.etcd.io/etcd/server/v3")
+
+
+def helm_version() -> str:
+    """Return the version of Helm, such as `v3.19.4`."""
+    return _required_version("helm", "helm.sh/helm/v3")
 
 
 def _required_version(module: str, name: str) -> str:
@@ -65,9 +76,14 @@ def _build(folder: Path) -> None:
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
-    version = f"-X k8s.io/component-base/version.gitVersion={kubernetes_version()}"
-    _go_build("kubernetes", unfinished / "kubernetes", "-ldflags", version)
+    major, minor, _ = kubernetes_version().removeprefix("v").split(".")
+    version = {"k8s.io/component-base/version.gitVersion": kubernetes_version()}
+    # The version that Helm assumes where it has no cluster; without it, one of 2020.
+    assumed = {f"{_CAPABILITIES}Major": major, f"{_CAPABILITIES}Minor": minor}
+    _go_build("kubernetes", unfinished / "kubernetes", variables=version)
     _go_build("etcd", unfinished / "etcd")
+    _go_build("coredns", unfinished / "coredns")
+    _go_build("helm", unfinished / "helm", package="helm.sh/helm/v3/cmd/helm", variables=assumed)
     _go_build("pause", unfinished / "pause", environment=_STATIC)  # its image contains nothing else
     for part in PARTS:
         (unfinished / part).symlink_to("kubernetes")
@@ -77,9 +93,17 @@ def _build(folder: Path) -> None:
             shutil.rmtree(old)
 
 
-def _go_build(module: str, program: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+def _go_build(
+    module: str,
+    program: Path,
+    package: str = ".",
+    variables: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Build a package of one of the modules in `go/`. variables: the values of Go's variables."""
+    flags = " ".join(f"-X {name}={value}" for name, value in (variables or {}).items())
     run_logged(
-        *("go", "build", "-C", str(SOURCES / module), "-trimpath", *options, "-o", str(program), "."),
+        *("go", "build", "-C", str(SOURCES / module), "-trimpath", "-ldflags", flags, "-o", str(program), package),
         log=CACHE / "programs.log",
         environment={**os.environ, **(environment or {})},
     )

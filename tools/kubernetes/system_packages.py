@@ -61,8 +61,6 @@ def _missing(purpose: str, packages: Mapping[str, str]) -> Iterator[str]:
 
 
 def _missing_for_clusters() -> Iterator[str]:
-    if shutil.which("kubectl") is None:
-        yield "The program kubectl is missing (https://kubernetes.io/docs/tasks/tools)."
     if _go_version() < _GO:
         yield f"Go {'.'.join(map(str, _GO))} or newer is missing (https://go.dev/dl). It builds Kubernetes."
     if any(CACHE.is_relative_to(folder) for folder in _HIDDEN):
