@@ -29,6 +29,7 @@ from filelock import FileLock
 from tools.free_ports import free_ports
 
 BROKER = ("org.apache.kafka", "kafka_2.13", "4.1.1")
+LOOPBACK = "127.0.0.1"
 REQUEST_SECONDS = 30.0
 _START_SECONDS = 60.0
 _CLUSTER = "jetsql-local-cluster-0"  # 16 bytes in base64, which Kafka requires
@@ -37,7 +38,7 @@ _PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{sasl},CONTROLLER://127.0.0.1:{controller}
+listeners=PLAINTEXT://{host}:{plain},SASL_PLAINTEXT://{host}:{sasl},CONTROLLER://127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
@@ -86,17 +87,17 @@ class Broker:
     sasl_servers: str
     """The address for `login`."""
 
-    def __init__(self, folder: Path, jars: str) -> None:
+    def __init__(self, folder: Path, jars: str, host: str = LOOPBACK) -> None:
         ports = free_ports(3)
-        self.servers = f"127.0.0.1:{ports[0]}"
-        self.sasl_servers = f"127.0.0.1:{ports[1]}"
+        self.servers = f"{host}:{ports[0]}"
+        self.sasl_servers = f"{host}:{ports[1]}"
         self._folder = folder
         self._java = ("java", "-Xmx256m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars)
         self._properties = folder / "server.properties"
         self._process: subprocess.Popen[bytes] | None = None
         named_ports = dict(zip(("plain", "sasl", "controller"), ports, strict=True))
         login = {"user": self.login.user, "password": self.login.password}
-        text = _PROPERTIES.format(**named_ports, **login, logs=folder / "data")
+        text = _PROPERTIES.format(**named_ports, **login, host=host, logs=folder / "data")
         self._properties.write_text(text)
         format_data = ("kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER, "-c")
         subprocess.run((*self._java, *format_data, str(self._properties)), check=True, capture_output=True)
@@ -155,10 +156,10 @@ AnyBroker = TypeVar("AnyBroker", bound=Broker)
 
 
 @contextmanager
-def running(kind: type[AnyBroker]) -> Iterator[AnyBroker]:
-    """Run a new broker without topics during the context. Raises BrokerFailed."""
+def running(kind: type[AnyBroker], host: str = LOOPBACK) -> Iterator[AnyBroker]:
+    """Run a new broker without topics during the context. Raises BrokerFailed. host: the address for its clients."""
     with tempfile.TemporaryDirectory(prefix="jetsql-kafka-") as folder:
-        broker = kind(Path(folder), _jars(Path(folder)))
+        broker = kind(Path(folder), _jars(Path(folder)), host)
         try:
             broker.start()
             yield broker

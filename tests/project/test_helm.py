@@ -1,4 +1,4 @@
-"""The manifests that Helm makes of the chart. Slow: they need the program helm, which the tests do not install."""
+"""The manifests that Helm makes of the chart. Slow: they need the program helm, which `make test-kubernetes` builds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import yaml
 from jetsql.settings.engine_settings import Settings, load
 from tests.support.chart import CHART, CLIENT_VARIABLES, EXAMPLES
 from tests.support.paths import ROOT
+from tools.kubernetes.programs import are_programs_built, helm_program
 
-HELM = shutil.which("helm")
+HELM = str(helm_program()) if are_programs_built() else shutil.which("helm")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(HELM is None, reason="the program helm is missing, see docs/how-to/kubernetes.md"),

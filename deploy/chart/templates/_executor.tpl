@@ -33,6 +33,17 @@ spec:
   affinity:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  topologySpreadConstraints:
+    {{- if .Values.executors.topologySpreadConstraints }}
+    {{- toYaml .Values.executors.topologySpreadConstraints | nindent 4 }}
+    {{- else }}
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels: { spark-role: executor }
+      matchLabelKeys: [spark-app-selector]
+    {{- end }}
   containers:
     - name: executor
       securityContext:

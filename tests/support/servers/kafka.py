@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from tools.broker import REQUEST_SECONDS, Broker, Login, running
+from tools.broker import LOOPBACK, REQUEST_SECONDS, Broker, Login, running
 from tools.topics import Message, count, read
 
 __all__ = ["PASSWORD", "USER", "Kafka", "Message", "running_kafka"]
@@ -147,6 +147,6 @@ class Kafka(Broker):
         return f"USING kafka OPTIONS ({pairs})"
 
 
-def running_kafka() -> AbstractContextManager[Kafka]:
-    """Run a new broker without topics."""
-    return running(Kafka)
+def running_kafka(host: str = LOOPBACK) -> AbstractContextManager[Kafka]:
+    """Run a new broker without topics. host: the address for its clients."""
+    return running(Kafka, host)

@@ -33,8 +33,8 @@ class ObjectStore:
 
     bucket = "lake"
 
-    def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
-        self.endpoint = f"http://127.0.0.1:{port}"
+    def __init__(self, host: str, port: int, process: subprocess.Popen[bytes]) -> None:
+        self.endpoint = f"http://{host}:{port}"
         self._process = process
 
     def settings(self, prefix: str) -> str:
@@ -59,13 +59,18 @@ s3_secret_key = "secret:env:TEST_S3_SECRET_KEY"
     def go_on(self) -> None:
         self._process.send_signal(signal.SIGCONT)
 
+    def put(self, key: str, content: bytes) -> None:
+        """Store an object in the bucket, in place of an older one."""
+        kind = {"Content-Type": "application/octet-stream"}  # the server takes urllib's default for a form
+        request = urllib.request.Request(f"{self.endpoint}/{self.bucket}/{key}", content, kind, method="PUT")
+        urllib.request.urlopen(request, timeout=5).close()
+
     def create_bucket(self) -> None:
         """Create the bucket as soon as the server answers."""
         end = time.monotonic() + _START_SECONDS
         while True:
             try:
-                request = urllib.request.Request(f"{self.endpoint}/{self.bucket}", method="PUT")
-                urllib.request.urlopen(request, timeout=5).close()
+                self.put("", b"")
                 return
             except (urllib.error.URLError, ConnectionError):
                 if time.monotonic() > end or self._process.poll() is not None:
@@ -74,14 +79,14 @@ s3_secret_key = "secret:env:TEST_S3_SECRET_KEY"
 
 
 @contextmanager
-def running_object_store(folder: Path) -> Iterator[ObjectStore]:
-    """Start a server with an empty bucket, and end it at the end. folder: for its log."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
+def running_object_store(folder: Path, host: str = "127.0.0.1") -> Iterator[ObjectStore]:
+    """Start a server with an empty bucket, and end it at the end. folder: for its log. host: its address."""
+    with socket.create_server((host, 0)) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-m", "moto.server", "-H", host, "-p", str(port)]
     with (folder / "moto.log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    store = ObjectStore(port, process)
+    store = ObjectStore(host, port, process)
     try:
         store.create_bucket()
         yield store

@@ -1,0 +1,91 @@
+"""One engine with a volume, TLS, and executors that Spark adds and removes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.engines.chart_jobs import Servers
+from tests.support.engines.chart_release import NAME, OBJECTS, S3_SECRET, USER, ChartRelease, s3_values
+from tests.support.servers.certificates import Authority, Files
+from tools.kubernetes.local_cluster import LocalCluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+NAMESPACE = "alone"
+SERVICE = f"{OBJECTS}.{NAMESPACE}.svc"
+IDLE = 'dynamicAllocation.executorIdleTimeout = "5s"\n'
+WRONG_IMAGE = 'kubernetes.container.image = "localhost/none:1"\n'
+EXECUTORS = "SELECT count(*) FROM jetsql.members WHERE NOT is_driver"
+REASON = "SELECT max(reason) FROM jetsql.members WHERE status = 'STARTING'"
+SQL = """
+CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '10');
+CREATE TABLE kept (value BIGINT) USING parquet;
+CREATE JOB kept OPTIONS ('snapshotIntervalMillis' = '2000') AS INSERT INTO kept SELECT value FROM STREAM numbers;
+"""
+
+
+@pytest.fixture
+def alone(cluster: LocalCluster, servers: Servers, tmp_path: Path) -> Iterator[ChartRelease]:
+    """Yield a release of one engine, whose endpoint has TLS."""
+    certificate = Files(tmp_path / "tls.crt", tmp_path / "tls.key")
+    authority = Authority(tmp_path / "authority")
+    authority.issue(certificate, [SERVICE, "localhost"])
+    release = ChartRelease(
+        cluster,
+        NAMESPACE,
+        {
+            "tls": {"existingSecret": "tls"},
+            "storage": {"uri": f"s3a://{servers.objects.bucket}/{NAMESPACE}"},
+            "s3": s3_values(servers.objects),
+            "apply": {"enabled": True, "files": {"jobs.sql": SQL}},
+        },
+    )
+    release.values["config"] += IDLE
+    release.values["executors"] |= {"dynamicAllocation": {"enabled": True, "min": 1, "max": 2}}
+    tls = {"ca.crt": authority.file.read_text(), **{each.name: each.read_text() for each in vars(certificate).values()}}
+    release.create_namespace(tls=tls, s3=S3_SECRET)
+    add_volume(cluster)
+    yield release
+    release.close()
+    cluster.kubectl("delete", "persistentvolume", NAMESPACE)
+
+
+def add_volume(cluster: LocalCluster) -> None:
+    """Add a volume to the cluster, a folder of this machine that only the user of the image can enter."""
+    folder = cluster.folder / "volume"
+    folder.mkdir(mode=0o700)
+    shutil.chown(folder, USER, USER)
+    spec = {
+        "capacity": {"storage": "10Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": str(folder), "type": "Directory"},
+    }
+    cluster.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": NAMESPACE}, "spec": spec})
+
+
+def test_one_engine_keeps_its_jobs_on_a_volume(alone: ChartRelease) -> None:
+    engine = f"{OBJECTS}-0"
+
+    def ask(statement: str) -> str:
+        """Return the values of a statement's one row."""
+        return alone.kubectl("exec", engine, "--", "jetsql", "--format=csv", "-e", statement).splitlines()[1]
+
+    config, apply = alone.values["config"], alone.values["apply"]
+    alone.values |= {"config": config + WRONG_IMAGE, "apply": {"enabled": False}}
+    alone.install()
+    alone.wait_until(lambda: "ErrImage" in ask(REASON), "no reason is shown")
+    alone.values |= {"config": config, "apply": apply}
+    alone.install()
+    assert "kept" in alone.helm("test", NAME, "--logs")  # over TLS, with the name of the Service
+
+    ask("SELECT sum(id * id) FROM range(0, 4000000000, 1, 16)")
+    assert int(ask(EXECUTORS)) == 2
+    alone.wait_until(lambda: ask(f"{EXECUTORS} AND status = 'ACTIVE'") == "1", "no idle executor was removed")
+    alone.kubectl("delete", "pod", engine, "--grace-period=0", "--force")
+    alone.wait_until(lambda: alone.is_ready(engine), "the engine is not ready again")
+    alone.wait_until(lambda: ask("SELECT status FROM jetsql.jobs") == "RUNNING", "the job does not run again")
+    counts = ask("SELECT count(*), count(DISTINCT value), max(value) + 1 FROM kept").split(",")
+    assert int(counts[0]) > 0 and len(set(counts)) == 1
