@@ -26,6 +26,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 from filelock import FileLock
 
+from tools.end_with_parent import end_with_parent
 from tools.free_ports import free_ports
 
 BROKER = ("org.apache.kafka", "kafka_2.13", "4.1.1")
@@ -105,7 +106,7 @@ class Broker:
     def start(self) -> None:
         """Start the broker and wait until it answers. Raises BrokerFailed."""
         with (self._folder / "server.log").open("ab") as log:
-            command = (*_end_with_parent(), *self._java, "kafka.Kafka", str(self._properties))
+            command = (*end_with_parent(), *self._java, "kafka.Kafka", str(self._properties))
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._wait_until_up(self._process)
 
@@ -165,11 +166,6 @@ def running(kind: type[AnyBroker], host: str = LOOPBACK) -> Iterator[AnyBroker]:
             yield broker
         finally:
             broker.stop()
-
-
-def _end_with_parent() -> tuple[str, ...]:
-    """Return a command prefix that makes the kernel kill the process when this one dies; empty if not supported."""
-    return ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
 
 def _jars(folder: Path) -> str:

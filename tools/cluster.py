@@ -58,7 +58,7 @@ class Cluster:
     def kill_master(self) -> None:
         """Kill the master (kill -9)."""
         if self.master is not None:
-            _kill(self.master)
+            kill_family(self.master)
 
     def join(self, cores: int = 1) -> psutil.Popen:
         """Start a member and return its process."""
@@ -69,7 +69,7 @@ class Cluster:
 
     def kill(self, member: psutil.Popen) -> None:
         """Kill a member and its executors (kill -9)."""
-        _kill(member)
+        kill_family(member)
         self.members.remove(member)
 
     def drain(self, member: psutil.Popen) -> None:
@@ -97,7 +97,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
             yield started
         finally:
             for process in started.members:
-                _kill(process)
+                kill_family(process)
             started.kill_master()
 
 
@@ -121,7 +121,8 @@ def _start(log: Path, *arguments: str) -> psutil.Popen:
         )
 
 
-def _kill(process: psutil.Popen) -> None:
+def kill_family(process: psutil.Popen) -> None:
+    """Kill a process with its descendants (kill -9), and wait for its end."""
     try:
         family = [process, *process.children(recursive=True)]
     except psutil.NoSuchProcess:

@@ -237,13 +237,6 @@ LIMITS: Final = (
         "jetsql/jobs/planning/guarantee.py",
         "with the trigger realTime rows are written before their batch is committed",
     ),
-    Limit(
-        "YARN",
-        "Spark's master `yarn` is accepted, and not tested on a cluster.",
-        "reference/versions.md",
-        "docs/reference/versions.md",
-        "`yarn` is not tested",
-    ),
 )
 
 

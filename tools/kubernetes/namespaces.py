@@ -14,12 +14,11 @@ from typing import Final
 
 import psutil
 
+from tools.end_with_parent import end_with_parent
 from tools.kubernetes.cache import BuildFailed
 
-END_WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL")
-"""The command prefix that makes Linux kill the process when this one dies."""
 _UNSHARE: Final = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-PRIVATE_MOUNTS: Final = (*END_WITH_PARENT, *_UNSHARE)
+PRIVATE_MOUNTS: Final = (*end_with_parent(), *_UNSHARE)
 """The command prefix that removes the mounts of the process, and ends all of its processes, when it ends."""
 _PROTECTED: Final = (
     "vm/overcommit_memory",
@@ -119,7 +118,7 @@ def namespaces(folder: Path) -> Iterator[Namespaces]:
     """Create namespaces for a context. folder: has the contents of /var."""
     for name in ("lib", "log"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    command = (*END_WITH_PARENT, *_UNSHARE, "--net", "bash", "-c", _INIT, "init", str(folder), " ".join(_PROTECTED))
+    command = (*end_with_parent(), *_UNSHARE, "--net", "bash", "-c", _INIT, "init", str(folder), " ".join(_PROTECTED))
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as outer:
         assert outer.stdout is not None and outer.stderr is not None
         if outer.stdout.readline() != b"ready\n":

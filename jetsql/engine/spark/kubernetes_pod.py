@@ -34,8 +34,6 @@ _BIND_ADDRESS: Final = "spark.driver.bindAddress"
 _USES_BIND_ADDRESS: Final = "spark.kubernetes.executor.useDriverPodIP"
 _POD_STEPS: Final = "spark.kubernetes.executor.pod.featureSteps"
 _ALLOCATION: Final[Mapping[str, str]] = {
-    # Otherwise Spark ends the engine after some executors that failed or could not be created, in its whole life.
-    "spark.executor.maxNumFailures": str(2**31 - 1),
     # Spark logs a page for each executor that it cannot create, by default every second.
     "spark.kubernetes.allocation.batch.delay": "5s",
     # There is none, and deleting it needs a right.

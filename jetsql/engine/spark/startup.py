@@ -220,6 +220,23 @@ def _confs(start: SparkStart) -> dict[str, str]:
         # Otherwise Spark's parser refuses ASOF JOIN, which joins rows of a stream with the rows of a table before them.
         "spark.sql.join.asofJoin.enabled": "true",
     }
+    confs |= _master_confs(start)
+    if S3 in start.formats:
+        confs |= LOADED_CONFS
+    if start.driver_memory:
+        confs["spark.driver.memory"] = start.driver_memory
+    given = {key: resolved(value, key) for key, value in start.conf.items()}
+    confs |= driver_confs(start.master, given, start.cluster_secret) | _event_log_confs(start, given) | given
+    confs = heap_limits(start.heap_bytes) | confs
+    confs |= _redaction_confs(confs, start.conf) | ui_confs(confs)
+    user_options, _ = split_secrets(given.get(_DRIVER_OPTIONS, ""))
+    confs[_DRIVER_OPTIONS] = f"{java_options(start)} {user_options}".strip()
+    return confs
+
+
+def _master_confs(start: SparkStart) -> dict[str, str]:
+    """Return the settings that depend on where the tasks run."""
+    confs: dict[str, str] = {}
     if start.master.startswith("local") or is_on_loopback(start.master):
         confs |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
         # Executors report the progress of tasks with heartbeats, the only progress of a running real-time batch.
@@ -235,16 +252,8 @@ def _confs(start: SparkStart) -> dict[str, str]:
         confs["spark.executorEnv.PYTHONSAFEPATH"] = "1"  # see `set_module_path`
         confs |= DECOMMISSION
         confs |= UNREACHABLE
-    if S3 in start.formats:
-        confs |= LOADED_CONFS
-    if start.driver_memory:
-        confs["spark.driver.memory"] = start.driver_memory
-    given = {key: resolved(value, key) for key, value in start.conf.items()}
-    confs |= driver_confs(start.master, given, start.cluster_secret) | _event_log_confs(start, given) | given
-    confs = heap_limits(start.heap_bytes) | confs
-    confs |= _redaction_confs(confs, start.conf) | ui_confs(confs)
-    user_options, _ = split_secrets(given.get(_DRIVER_OPTIONS, ""))
-    confs[_DRIVER_OPTIONS] = f"{java_options(start)} {user_options}".strip()
+        # Otherwise Spark ends the engine after some executors that failed or could not be created, in its whole life.
+        confs["spark.executor.maxNumFailures"] = str(2**31 - 1)
     return confs
 
 

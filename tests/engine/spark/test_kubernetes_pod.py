@@ -41,7 +41,6 @@ def test_pod_has_all_settings_of_its_executors(api_server: KubernetesApi) -> Non
         "spark.kubernetes.container.image": "registry.example.com/jetsql:1",
         "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
         "spark.driver.host": "10.88.0.7",
-        "spark.executor.maxNumFailures": "2147483647",
         "spark.kubernetes.allocation.batch.delay": "5s",
         "spark.kubernetes.driver.service.deleteOnTermination": "false",
         "spark.kubernetes.executor.pod.featureSteps": "dev.jetsql.stream.ExecutorPodNames",
@@ -68,7 +67,7 @@ def test_other_masters_are_left_alone(tmp_path: Path) -> None:
 
 def test_executors_of_any_engine_know_their_pods(tmp_path: Path) -> None:
     steps = "spark.kubernetes.executor.pod.featureSteps"
-    given = {steps: "com.example.Step", "spark.executor.maxNumFailures": "9"}
+    given = {steps: "com.example.Step"}
     found = with_pod_settings(SparkStart(tmp_path, "w", "k8s://https://10.0.0.7:6443", conf=given), {}, tmp_path)
     allocation = {
         "spark.kubernetes.allocation.batch.delay": "5s",

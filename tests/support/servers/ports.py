@@ -14,7 +14,7 @@ import psutil
 _SECONDS = 10.0
 _SILENCE = 2.0
 _MOST = 65536
-_NEEDS_SECRET = b"Expected SaslMessage"
+NEEDS_SECRET = b"Expected SaslMessage"
 # Py4J: call `apply` of the first object that Python has handed to Java, with a text that is a statement.
 _CALL = b"c\np0\napply\nsSHOW JOBS\ne\n"
 _WRONG_TOKEN = b"A\nnot the token\ne\n"
@@ -74,7 +74,7 @@ def kind(listener: Listener) -> str:
         return "web pages of master or worker: 403"
     if _WRONG_LOGIN in ask(listener.port, _LOGIN):
         return "Thrift: login required"
-    if _NEEDS_SECRET in call_rpc(listener.port):
+    if NEEDS_SECRET in call_rpc(listener.port):
         return "Spark RPC or blocks: secret required"
     if listener.program == "java" and call_java(listener.port).startswith(b"!x"):
         return "Py4J gateway: token required"
@@ -85,11 +85,11 @@ def kind(listener: Listener) -> str:
     return "unknown"
 
 
-def call_rpc(port: int) -> bytes:
+def call_rpc(port: int, address: str = "127.0.0.1") -> bytes:
     """Return the answer of a port of Spark's network library to a request without authentication."""
     body = b"hello"
     message = b"\x03" + struct.pack(">qi", 1, len(body)) + body
-    return ask(port, struct.pack(">q", 8 + len(message)) + message, until=_NEEDS_SECRET)
+    return ask(port, struct.pack(">q", 8 + len(message)) + message, until=NEEDS_SECRET, address=address)
 
 
 def call_java(port: int) -> bytes:
@@ -107,10 +107,10 @@ def refuses_calls(port: int) -> bool:
     return call_first_proxy(port) == b"" and ask(port, _WRONG_TOKEN + _CALL) == _REFUSED
 
 
-def ask(port: int, words: bytes, until: bytes | None = None) -> bytes:
+def ask(port: int, words: bytes, until: bytes | None = None, address: str = "127.0.0.1") -> bytes:
     """Return the bytes that arrive until the other side closes, is silent, or has sent certain bytes."""
     answer = b""
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
+    with suppress(OSError), socket.create_connection((address, port), timeout=_SECONDS) as connection:
         connection.settimeout(_SILENCE)
         connection.sendall(words)
         while len(answer) < _MOST and (until is None or until not in answer) and (piece := connection.recv(4096)):
