@@ -87,8 +87,9 @@ def test_the_catalogue_is_in_the_schema_of_the_store(tmp_path: Path) -> None:
     text = f"store = '{_URL}?schema=two&sslmode=require'\nstore_password = 'secret:env:PW'\ncatalog = 'postgresql'"
     settings = _load(tmp_path, text)
     assert settings.connectors("file:/x") == ("postgresql",)
+    parameters = "currentSchema=two&socketTimeout=30&sslmode=require"
     assert settings.start_conf == {
-        f"{_KEY}.ConnectionURL": "jdbc:postgresql://db.example.com:5432/jobs?currentSchema=two&sslmode=require",
+        f"{_KEY}.ConnectionURL": f"jdbc:postgresql://db.example.com:5432/jobs?{parameters}",
         f"{_KEY}.ConnectionUserName": "ann",
         f"{_KEY}.ConnectionPassword": "secret:env:PW",
         f"{_KEY}.ConnectionDriverName": "org.postgresql.Driver",

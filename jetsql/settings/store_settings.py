@@ -96,6 +96,8 @@ class StoreSettings:
 
 
 DEFAULTS: Final = StoreSettings()
+_CATALOG_SECONDS: Final = "30"
+"""The time that a statement waits for the catalogue. By default, it waits for ever if the network is cut."""
 
 
 def metastore_confs(settings: StoreSettings, application_name: str | None = None) -> dict[str, str]:
@@ -124,7 +126,7 @@ def _of_store(settings: StoreSettings, application_name: str | None) -> tuple[st
         raise refusal("catalog is 'postgresql', but store is not set.", "Set store to the URL of a database.")
     url = open_url(settings.store, None, resolve=False)
     host = f"[{url.host}]" if ":" in url.host else url.host
-    parameters = {"currentSchema": url.schema, **url.tls}
+    parameters = {"currentSchema": url.schema, "socketTimeout": _CATALOG_SECONDS, **url.tls}
     if application_name is not None:
         parameters["ApplicationName"] = application_name
     jdbc = f"{_SCHEME}//{host}:{url.port}/{url.database}?{urlencode(parameters)}"
