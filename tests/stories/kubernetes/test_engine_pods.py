@@ -49,7 +49,7 @@ def test_installed_files_have_created_the_jobs(release: ChartRelease, jobs: Char
 def test_deleted_leader_is_replaced(release: ChartRelease, jobs: ChartJobs) -> None:
     silences = []
     for _ in range(DELETIONS):
-        release.standby()
+        release.wait_until_warm(release.standby())
         leader = release.leader()
         with jobs.ticking() as arrivals:
             release.wait_until(lambda arrivals=arrivals: len(arrivals) > 5, "no tick has arrived")

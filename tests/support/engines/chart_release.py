@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
+from urllib.request import Request, urlopen
 
 import jetsql
 from jetsql.client.dbapi import Connection, Error
@@ -125,6 +126,17 @@ class ChartRelease:
 
     def is_ready(self, pod: str) -> bool:
         return pod in self._ready()
+
+    def wait_until_warm(self, pod: str) -> None:
+        """Wait until a standby has rehearsed all jobs."""
+        request = Request(f"http://{self.address(pod)}:{_PORT}/v1/engine")
+        request.add_header("Authorization", f"Bearer {self._token}")
+
+        def is_warm() -> bool:
+            with urlopen(request, timeout=20) as response:
+                return bool(json.load(response)["warm"])
+
+        self.wait_until(is_warm, f"{pod} is not warm", 600)
 
     def evicted(self) -> bool:
         """Return whether a kubelet has evicted a pod."""
