@@ -32,7 +32,7 @@ help:
 	@echo "make test-fast       the tests that start neither Spark nor PostgreSQL nor a browser"
 	@echo "make test-clients    SQLAlchemy's own suite, JetSQL without the engine, other clients (the first time fetches some 1 GB)"
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
-	@echo "make test-kubernetes the stories on a real Kubernetes on this machine, as root (20 minutes; the first time fetches some 1 GB"
+	@echo "make test-kubernetes the stories on a real Kubernetes on this machine, as root (some 40 minutes; the first time fetches some 1 GB"
 	@echo "                     and builds Kubernetes and Helm, which takes 15 minutes of processor time)"
 	@echo "make image           the image of the engine, as root, with Debian's buildah"
 	@echo "make docs            the documentation site, in build/site"
