@@ -23,10 +23,10 @@ from jetsql.jobs.statements.lookup import (
     find_job,
     find_live_job,
     live_views,
-    sees_snapshot,
     sees_texts,
     visible_job,
     visible_jobs,
+    visible_snapshot,
     visible_snapshots,
     visible_text,
 )
@@ -98,14 +98,11 @@ class JobQueries:
 
     def snapshot(self, snapshot_id: str) -> Snapshot | None:
         """Return a snapshot; None if it was dropped."""
-        return self._visible_snapshot(self._manager.store.snapshot(snapshot_id))
+        return visible_snapshot(self._manager, self._manager.store.snapshot(snapshot_id))
 
     def snapshot_named(self, name: str) -> Snapshot | None:
         """Return the snapshot with a name; None if there is none."""
-        return self._visible_snapshot(self._manager.store.snapshot_named(name))
-
-    def _visible_snapshot(self, snapshot: Snapshot | None) -> Snapshot | None:
-        return snapshot if snapshot is not None and sees_snapshot(self._manager, snapshot) else None
+        return visible_snapshot(self._manager, self._manager.store.snapshot_named(name))
 
     # --- rights ------------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,11 @@ def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:
     return tuple(snapshot for snapshot in manager.store.snapshots() if sees_snapshot(manager, snapshot))
 
 
+def visible_snapshot(manager: Manager, snapshot: Snapshot | None) -> Snapshot | None:
+    """Return a snapshot if it exists and the caller can use it, otherwise None."""
+    return snapshot if snapshot is not None and sees_snapshot(manager, snapshot) else None
+
+
 def sees_snapshot(manager: Manager, snapshot: Snapshot) -> bool:
     """Return whether the caller can use and drop a snapshot."""
     if manager.access.owns_snapshot(snapshot):

@@ -18,7 +18,7 @@ from jetsql.jobs.manager.snapshot_users import PendingSnapshot, being_written_er
 from jetsql.jobs.model.job import Job, Snapshot, SnapshotRequest, name_key
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.command_result import CommandResult, no_job_result
-from jetsql.jobs.statements.lookup import find_job, meant_name, sees_snapshot, visible_snapshots
+from jetsql.jobs.statements.lookup import find_job, meant_name, visible_snapshot, visible_snapshots
 from jetsql.language.statement import CreateSnapshot, DropSnapshot, Name
 from jetsql.resultset import Table
 
@@ -64,7 +64,7 @@ def new_snapshot_request(
     Raises StatementError SNAPSHOT_ALREADY_EXISTS, WRONG_STATUS at the name.
     """
     existing = manager.store.snapshot_named(name.text)
-    is_visible = _visible_snapshot(manager, name.text) is not None
+    is_visible = visible_snapshot(manager, manager.store.snapshot_named(name.text)) is not None
     if existing is not None and not (or_replace and is_visible):
         of_job = f", of job {existing.job_name}" if is_visible else ""
         raise StatementError(
@@ -150,7 +150,7 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
     """
     name, removed = statement.snapshot, False
     while not removed:  # again only when another statement drops or replaces it in the meantime
-        existing = _visible_snapshot(manager, name.text)
+        existing = visible_snapshot(manager, manager.store.snapshot_named(name.text))
         if existing is None and statement.if_exists:
             return no_job_result(name.text, f"There is no snapshot named {name}; nothing to drop.")
         snapshot = existing or find_snapshot(manager, name.text, name.place)
@@ -160,15 +160,9 @@ def drop_snapshot(manager: Manager, statement: DropSnapshot) -> Table:
     return no_job_result(snapshot.name, "Dropped.")
 
 
-def _visible_snapshot(manager: Manager, name: str) -> Snapshot | None:
-    """Return the snapshot with this name if the caller has a right on it, otherwise None."""
-    snapshot = manager.store.snapshot_named(name)
-    return snapshot if snapshot is not None and sees_snapshot(manager, snapshot) else None
-
-
 def find_snapshot(manager: Manager, name: str, place: Span | None) -> Snapshot:
     """Return the snapshot with this name. Raises StatementError SNAPSHOT_NOT_FOUND at `place`."""
-    snapshot = _visible_snapshot(manager, name)
+    snapshot = visible_snapshot(manager, manager.store.snapshot_named(name))
     if snapshot is not None:
         return snapshot
     meant = meant_name(name, (each.name for each in visible_snapshots(manager)))
