@@ -36,6 +36,7 @@ _POD_STEPS: Final = "spark.kubernetes.executor.pod.featureSteps"
 _ALLOCATION: Final[Mapping[str, str]] = {
     # Spark logs a page for each executor that it cannot create, by default every second.
     "spark.kubernetes.allocation.batch.delay": "5s",
+    "spark.kubernetes.allocation.pods.allocator": "dev.jetsql.stream.ExecutorPodAllocator",
     # There is none, and deleting it needs a right.
     "spark.kubernetes.driver.service.deleteOnTermination": "false",
 }

@@ -20,8 +20,8 @@ MEMBER_COLUMNS: Final = (
     Column("cores", "bigint", "the number of tasks that it runs in parallel; 0 for a driver that runs none"),
     Column(
         "status",
-        comment="STARTING (a pod that has not joined yet), ACTIVE, EXCLUDED (no tasks for now, because too many failed"
-        " there), LEAVING (as planned) or GONE",
+        comment="STARTING (a pod that has not joined yet, or cannot be created), ACTIVE, EXCLUDED (no tasks for now,"
+        " because too many failed there), LEAVING (as planned) or GONE",
     ),
     Column("is_driver", "boolean", "whether it is the engine's driver"),
     Column("since", "timestamp", "when it joined"),

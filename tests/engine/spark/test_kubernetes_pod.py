@@ -13,6 +13,11 @@ from jetsql.errors import EngineError
 from tests.support.golden_reports import raises
 from tests.support.servers.kubernetes_api import PODS, KubernetesApi, run_kubernetes_api
 
+ALLOCATION = {
+    "spark.kubernetes.allocation.batch.delay": "5s",
+    "spark.kubernetes.allocation.pods.allocator": "dev.jetsql.stream.ExecutorPodAllocator",
+    "spark.kubernetes.driver.service.deleteOnTermination": "false",
+}
 ENGINE = {"name": "engine", "image": "registry.example.com/jetsql:1", "imagePullPolicy": "IfNotPresent"}
 
 
@@ -41,8 +46,7 @@ def test_pod_has_all_settings_of_its_executors(api_server: KubernetesApi) -> Non
         "spark.kubernetes.container.image": "registry.example.com/jetsql:1",
         "spark.kubernetes.container.image.pullPolicy": "IfNotPresent",
         "spark.driver.host": "10.88.0.7",
-        "spark.kubernetes.allocation.batch.delay": "5s",
-        "spark.kubernetes.driver.service.deleteOnTermination": "false",
+        **ALLOCATION,
         "spark.kubernetes.executor.pod.featureSteps": "dev.jetsql.stream.ExecutorPodNames",
     }
     assert api_server.requests == [f"GET {PODS}/engine-0"]
@@ -69,11 +73,7 @@ def test_executors_of_any_engine_know_their_pods(tmp_path: Path) -> None:
     steps = "spark.kubernetes.executor.pod.featureSteps"
     given = {steps: "com.example.Step"}
     found = with_pod_settings(SparkStart(tmp_path, "w", "k8s://https://10.0.0.7:6443", conf=given), {}, tmp_path)
-    allocation = {
-        "spark.kubernetes.allocation.batch.delay": "5s",
-        "spark.kubernetes.driver.service.deleteOnTermination": "false",
-    }
-    assert found.conf == {**allocation, **given, steps: "com.example.Step,dev.jetsql.stream.ExecutorPodNames"}
+    assert found.conf == {**ALLOCATION, **given, steps: "com.example.Step,dev.jetsql.stream.ExecutorPodNames"}
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])

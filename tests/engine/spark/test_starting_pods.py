@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jetsql.engine.spark.starting_pods import parse_pods
+from jetsql.engine.spark.starting_pods import parse_pods, parse_refusal
 from jetsql.jobs.model.cluster_member import MemberStatus
 
 NOT_PULLED = {
@@ -48,3 +48,11 @@ def test_pods_that_have_joined_or_end_are_no_members() -> None:
     running = {"phase": "Running"}
     assert [*parse_pods([pod(running)], {"7"})] == []
     assert [*parse_pods([pod({"phase": "Failed"}), pod(running, deletionTimestamp="2026-03-01T10:00:00Z")], ())] == []
+
+
+def test_refused_pod_is_a_member_without_an_id() -> None:
+    reason = "exceeded quota: few"
+    [member] = parse_refusal('{"since": 1772359200500, "reason": "exceeded quota: few"}')
+    assert (member.id, member.status, member.pod, member.reason) == ("", MemberStatus.STARTING, "", reason)
+    assert member.since == 1772359200.5
+    assert parse_refusal("") == []

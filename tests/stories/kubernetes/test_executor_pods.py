@@ -95,7 +95,7 @@ def test_unreachable_executor_is_a_loss(release: ChartRelease, jobs: ChartJobs) 
 def check_without_replacement(release: ChartRelease, jobs: ChartJobs, message: str) -> None:
     """Delete the pod of an executor that cannot be replaced, and check that the jobs continue on the other one.
 
-    message: what the log says at each attempt, more often than Spark's own limit of failures.
+    message: what SHOW MEMBERS says, and the log at each attempt, more often than Spark's own limit of failures.
     """
     id_, member = next(iter(release.members().items()))
     release.kubectl("delete", "pod", member["pod"], "--wait=false")
@@ -103,6 +103,8 @@ def check_without_replacement(release: ChartRelease, jobs: ChartJobs, message: s
     release.wait_until(lambda: release.log().count(message) > 10, f"the log does not have '{message}'")
     jobs.check(jobs.send())
     assert len(release.members()) == 1
+    [refused] = release.members("STARTING").values()
+    assert message in refused["reason"]
 
 
 def test_exceeded_quota_is_logged_and_harms_no_job(release: ChartRelease, jobs: ChartJobs) -> None:
@@ -114,6 +116,7 @@ def test_exceeded_quota_is_logged_and_harms_no_job(release: ChartRelease, jobs: 
     finally:
         release.kubectl("delete", "resourcequota", "few")
     release.wait_members(2)
+    assert release.members("STARTING") == {}
     jobs.check(jobs.send())
     assert release.runs() == runs
 

@@ -1,0 +1,78 @@
+package dev.jetsql.stream;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.common.Json;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import org.apache.spark.SecurityManager;
+import org.apache.spark.SparkConf;
+import org.apache.spark.scheduler.cluster.k8s.ExecutorPodsAllocator;
+import org.apache.spark.scheduler.cluster.k8s.ExecutorPodsSnapshot;
+import org.apache.spark.scheduler.cluster.k8s.ExecutorPodsSnapshotsStore;
+import org.apache.spark.scheduler.cluster.k8s.KubernetesClusterSchedulerBackend;
+import org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBuilder;
+import org.apache.spark.util.Clock;
+import scala.collection.immutable.Seq;
+
+/**
+ * Spark's allocator of pods for executors, which keeps why the API server refuses to create one.
+ *
+ * <p>Spark logs the refusal and tries again. There is no pod that could show the reason.
+ */
+public final class ExecutorPodAllocator extends ExecutorPodsAllocator {
+  private static volatile Refusal refusal;
+
+  /**
+   * A refusal that has not been followed by a success.
+   *
+   * @param since milliseconds since 1970 of the first refusal
+   */
+  private record Refusal(long since, String reason) {}
+
+  /** Creates it, as Spark does. */
+  public ExecutorPodAllocator(
+      SparkConf conf,
+      SecurityManager securityManager,
+      KubernetesExecutorBuilder builder,
+      KubernetesClient client,
+      ExecutorPodsSnapshotsStore snapshots,
+      Clock clock) {
+    super(conf, securityManager, builder, client, snapshots, clock);
+  }
+
+  /** Returns the refusal as JSON, {"since": milliseconds, "reason": text}, or an empty text. */
+  public static String refusal() {
+    Refusal current = refusal;
+    if (current == null) return "";
+    ObjectNode json = Json.MAPPER.createObjectNode();
+    return json.put("since", current.since()).put("reason", current.reason()).toString();
+  }
+
+  @Override
+  public void onNewSnapshots(
+      String application,
+      KubernetesClusterSchedulerBackend backend,
+      Seq<ExecutorPodsSnapshot> snapshots) {
+    keepRefusal(() -> super.onNewSnapshots(application, backend, snapshots));
+  }
+
+  /** Runs an allocation of pods, and keeps why the API server refuses it. */
+  static void keepRefusal(Runnable allocation) {
+    try {
+      allocation.run();
+      refusal = null;
+    } catch (KubernetesClientException e) {
+      Refusal earlier = refusal;
+      long since = earlier == null ? System.currentTimeMillis() : earlier.since();
+      refusal = new Refusal(since, reason(e));
+      throw e;
+    }
+  }
+
+  /** Returns the message of the API server, or that of the client if there was no response. */
+  private static String reason(KubernetesClientException error) {
+    var status = error.getStatus();
+    boolean hasMessage = status != null && status.getMessage() != null;
+    return hasMessage ? status.getMessage() : error.getMessage();
+  }
+}
