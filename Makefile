@@ -15,6 +15,9 @@ SLOW := -m slow -n 0 --durations=20
 # An hour of random statements of a user without rights; it reports how many there were.
 WALK := tests/engine/session/test_rights_walk.py
 
+# The commit that `make bench` compares with.
+BASE := HEAD^
+
 .PHONY: help java demo demo-orders demo-scaling demo-lakehouse try format lint docs test test-all test-fast test-clients test-sparks test-kubernetes image console bench faults release clean environment
 
 help:
@@ -37,7 +40,7 @@ help:
 	@echo "make image           the image of the engine, as root, with Debian's buildah"
 	@echo "make docs            the documentation site, in build/site"
 	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"
-	@echo "make bench           the benchmarks"
+	@echo "make bench           the benchmarks; the last one compares this checkout with the commit of BASE=REV (default: HEAD^)"
 	@echo "make faults          jobs are killed at every named place, and every row is counted (an hour)"
 	@echo "make release         build sdist and wheels in dist/, and try them with and without network; publishes nothing"
 	@echo "make java            the jar of the Java classes, which every other target builds as well when they have changed"
@@ -154,6 +157,7 @@ bench:
 	@$(PYTHON) -m benchmarks.users
 	@$(PYTHON) -m benchmarks.console
 	@$(PYTHON) -m benchmarks.kafka
+	@$(PYTHON) -m benchmarks.compare $(BASE)
 
 faults:
 	@tools/prepare java postgresql

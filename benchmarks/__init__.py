@@ -9,9 +9,10 @@
     python -m benchmarks.kafka         streams through topics, compared with PySpark
     python -m benchmarks.completion    the processor time that a key press costs in the shell
     python -m benchmarks.unit_tests    100 unit tests of SQL files with `jetsql test`
+    python -m benchmarks.compare REV   short ones of these, compared with another commit
     python -m benchmarks.faults        the crash matrix: kill -9 at every failpoint
 
-Each benchmark prints the compared variants, the machine, and a table. Except the crash matrix, no benchmark fails
-because of a figure: the user must know which other load the machine had. Compared variants run interleaved, so that
-other load affects both.
+Each benchmark prints the compared variants, the machine, and a table. Compared variants run interleaved, so that other
+load affects both. Except the crash matrix and the comparison with a commit, no benchmark fails because of a figure: the
+user must know which other load the machine had.
 """

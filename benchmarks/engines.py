@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 import jetsql
+from benchmarks.processes import processor_seconds
 from jetsql.settings.engine_settings import load
 
 if TYPE_CHECKING:
@@ -32,6 +35,16 @@ class Bench:
     def collect_garbage(self) -> None:
         """Collect the garbage of the previous run, so that the next run does not pay for it."""
         self.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
+
+    @property
+    def processes(self) -> dict[str, psutil.Process]:
+        """Return the processes of the engine: this one, with Python, and Spark's driver."""
+        driver: Any = self.engine.spark.sparkContext._gateway.proc  # type: ignore[union-attr]
+        return {"python": psutil.Process(), "java": psutil.Process(driver.pid)}
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that both processes of the engine have used."""
+        return sum(processor_seconds(each) for each in self.processes.values())
 
 
 @contextmanager

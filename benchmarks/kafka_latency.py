@@ -86,12 +86,12 @@ def latency(streams: Streams, seconds: int, rates: tuple[int, ...], names: tuple
             source = streams.source(f"flow{number}")
             sink = f"flowed{number}"
             with streams.flowing_job(sink, mode.job, source):
-                job = _measure(streams, source, sink, rate, seconds)
+                job = measure_latency(streams, source, sink, rate, seconds)
             goals = _goals(mode, job) if rate == min(rates) else ""
             lines.append(_print_line((mode.name, "job", rate, *_figures(job), goals)))
             if by_hand:
                 with streams.flowing_by_hand(f"{sink}h", mode.trigger, mode.options, source):
-                    hand = _measure(streams, source, f"{sink}h", rate, seconds)
+                    hand = measure_latency(streams, source, f"{sink}h", rate, seconds)
                 lines.append(_print_line((mode.name, "by hand", rate, *_figures(hand), "")))
     columns = (*figures("rows/s", "p50", "p99", "p99.9", "maximum"), text("goal"))
     table((text("mode"), text("variant"), *columns), lines)
@@ -101,10 +101,10 @@ def _warm_up(streams: Streams, by_hand: bool) -> None:
     """Run both variants for the same time without reporting them, so that the JVM compiles the code of both."""
     source = streams.source("warm")
     with streams.flowing_job("warmed", MODES["0ms"].job, source):
-        _measure(streams, source, "warmed", _FIRST_RATE, _FIRST_SECONDS)
+        measure_latency(streams, source, "warmed", _FIRST_RATE, _FIRST_SECONDS)
     if by_hand:
         with streams.flowing_by_hand("warmedh", MODES["0ms"].trigger, {}, source):
-            _measure(streams, source, "warmedh", _FIRST_RATE, _FIRST_SECONDS)
+            measure_latency(streams, source, "warmedh", _FIRST_RATE, _FIRST_SECONDS)
 
 
 def _print_line(line: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -121,7 +121,7 @@ def _goals(mode: Mode, measured: Latency) -> str:
     return ", ".join(f"p{percent:g} {goal.describe(measured.at(percent))}" for percent, goal in mode.goals.items())
 
 
-def _measure(streams: Streams, source: str, sink: str, rate: int, seconds: int) -> Latency:
+def measure_latency(streams: Streams, source: str, sink: str, rate: int, seconds: int) -> Latency:
     """Return the latency of a running stream. Raises ClickException when rows are missing."""
     warm, count = rate * _WARM_UP_SECONDS, rate * (_WARM_UP_SECONDS + seconds)
     first = streams.next_id(count)

@@ -15,11 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import psutil
-
 from benchmarks.contents import Contents, contents
 from benchmarks.engines import Bench, confs_by_hand
-from benchmarks.processes import processor_seconds
 
 if TYPE_CHECKING:
     from tests.support.servers.kafka import Kafka
@@ -99,7 +96,7 @@ class Drained:
     whole: float
     """The seconds from the statement, or from `start()`, to the end of the stream."""
     cpu: float
-    """The processor seconds of all threads of the engine's process."""
+    """The processor seconds of both processes of the engine."""
     written: Contents
     """The written rows; for a keyed query, the newest of each key."""
 
@@ -113,7 +110,6 @@ class Streams:
         self._hand: Any = bench.engine.spark.newSession()
         for key, value in confs_by_hand(bench).items():
             self._hand.conf.set(key, value)
-        self._process = psutil.Process(bench.engine.spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
         self._numbers = itertools.count(1)
         self._ids = 0
         self.sources: list[str] = []
@@ -145,12 +141,12 @@ class Streams:
         name = f"sink{next(self._numbers)}"
         self._bench.engine.spark.sparkContext._jvm.System.gc()  # type: ignore[union-attr]
         with self._sink(name, query, into_files and way.job is not None, topic=not into_files):
-            cpu, began = self._cpu(), time.perf_counter()
+            cpu, began = self._bench.processor_seconds(), time.perf_counter()
             if way.job is not None:
                 busy = self._drain_by_job(way.job, query, source, name)
             else:
                 busy = self._drain_by_hand(way, query, source, name, into_files)
-            whole, used = time.perf_counter() - began, self._cpu() - cpu
+            whole, used = time.perf_counter() - began, self._bench.processor_seconds() - cpu
             return Drained(busy, whole, used, self._written(name, way, query, into_files))
 
     @contextmanager
@@ -239,9 +235,6 @@ class Streams:
 
     def _checkpoint(self, name: str) -> Path:
         return self._bench.folder / "checkpoints" / name
-
-    def _cpu(self) -> float:
-        return processor_seconds(self._process)
 
     def _written(self, name: str, way: Way, query: Query, into_files: bool) -> Contents:
         if into_files and way.job is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import click
@@ -39,10 +41,19 @@ def beginning(module: str, *arguments: object) -> Iterator[subprocess.Popen[str]
 
 
 @contextmanager
-def started(module: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """Start a process of a module, wait until it is ready, and kill it with its children at the end of the context."""
+def started(
+    module: str, *arguments: object, tree: Path = _ROOT, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a process of a module, wait until it is ready, and kill it with its children at the end of the context.
+
+    tree: the checkout whose code the process and its children run.
+    environment: variables that the process has in addition.
+    """
     command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
-    with subprocess.Popen(command, cwd=_ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    variables = {**os.environ, "PYTHONPATH": str(tree), **environment}
+    with subprocess.Popen(
+        command, cwd=tree, env=variables, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         try:
             while line(process) != "READY":
                 pass

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import psutil
-
 from benchmarks.engines import Bench
 from benchmarks.processes import processor_seconds
 from benchmarks.reporting import figure, figures, table, text
 
 _MANY = (1, 10, 50)
-_SPARK = "org.apache.spark.deploy.SparkSubmit"  # the main class of the driver, not of the cluster's processes
 _PARALLEL = 4  # statements whose order does not matter
 
 
@@ -30,6 +27,8 @@ class Batches:
     """The median of the batch times, milliseconds."""
     percentile_95: float
     """The 95th percentile of the batch times, milliseconds."""
+    processor: float
+    """The processor time of the engine in the measured time, divided by the batches, milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def many(engine: Bench, seconds: float, most: int) -> Iterator[Batches]:
         first = count
         time.sleep(seconds / 2)
         yield measure_batches(engine, count, seconds)
-    _run_parallel(range(first), lambda number: _drop(engine, f"small_{number}"))
+    drop_jobs(engine, "small", range(first))
 
 
 def create_small_jobs(engine: Bench, numbers: range) -> None:
@@ -68,25 +67,37 @@ def create_small_jobs(engine: Bench, numbers: range) -> None:
 def measure_batches(engine: Bench, jobs: int, seconds: float) -> Batches:
     """Return the batch times of small jobs in the next seconds. jobs: their number"""
     [(began,)] = engine.run("SELECT CAST(current_timestamp() AS STRING)")
+    before = engine.processor_seconds()
     time.sleep(seconds)
+    used = engine.processor_seconds() - before
     [(batches, median, slow)] = engine.run(
         "SELECT count(*), percentile(trigger_ms, 0.5), percentile(trigger_ms, 0.95) FROM jetsql.metrics"
         f" WHERE job LIKE 'small_%' AND span = 0 AND time >= TIMESTAMP'{began}'"
     )
-    return Batches(jobs, int(batches), float(median), float(slow))
+    return Batches(jobs, int(batches), float(median), float(slow), used / int(batches) * 1000)
 
 
 def idle(engine: Bench, seconds: float, jobs: int) -> Iterator[Idle]:
     """Yield the processor time of jobs over a table of one file, which they read at their start. Drop them later."""
-    engine.run("CREATE TABLE nothing_new (value BIGINT) USING parquet")
-    engine.run("INSERT INTO nothing_new VALUES (1)")
-    without = _processor(seconds)
-    _run_parallel(range(jobs), lambda number: _make(engine, f"idle_{number}", "nothing_new", 1000))
+    without = _processor(engine, seconds)
+    create_idle_jobs(engine, range(jobs))
     for when, wait in (("at first", 0.0), ("later", 3 * seconds)):
         time.sleep(wait)
-        percent = _processor(seconds)
+        percent = _processor(engine, seconds)
         yield Idle(jobs, when, percent["python"] - without["python"], percent["java"] - without["java"])
-    _run_parallel(range(jobs), lambda number: _drop(engine, f"idle_{number}"))
+    drop_jobs(engine, "idle", range(jobs))
+
+
+def create_idle_jobs(engine: Bench, numbers: range) -> None:
+    """Create jobs that look every second for new files in a table that gets none."""
+    engine.run("CREATE TABLE IF NOT EXISTS nothing_new (value BIGINT) USING parquet")
+    engine.run("INSERT INTO nothing_new VALUES (1)")
+    _run_parallel(numbers, lambda number: _make(engine, f"idle_{number}", "nothing_new", 1000))
+
+
+def drop_jobs(engine: Bench, kind: str, numbers: range) -> None:
+    """Drop jobs and their tables. kind: 'small' or 'idle'"""
+    _run_parallel(numbers, lambda number: _drop(engine, f"{kind}_{number}"))
 
 
 def _make(engine: Bench, name: str, source: str, millis: int) -> None:
@@ -105,14 +116,12 @@ def _run_parallel(numbers: Iterable[int], each: Callable[[int], object]) -> None
         list(pool.map(each, numbers))
 
 
-def _processor(seconds: float) -> Mapping[str, float]:
-    """Return the percentages of a core that this process and its Spark use.
+def _processor(engine: Bench, seconds: float) -> Mapping[str, float]:
+    """Return the percentages of a core that the processes of the engine use.
 
     seconds: the time of the measurement, and the wait before it.
     """
-    python = psutil.Process()
-    java = next(each for each in python.children(recursive=True) if _SPARK in each.cmdline())
-    processes = {"python": python, "java": java}
+    processes = engine.processes
     time.sleep(seconds)  # until the previous statements and the compilation of their code have ended
     began = time.perf_counter()
     before = {name: processor_seconds(process) for name, process in processes.items()}
@@ -122,8 +131,15 @@ def _processor(seconds: float) -> Mapping[str, float]:
 
 
 def report_batches(measured: Iterable[Batches]) -> None:
-    columns = (text("parallel jobs"), *figures("batches", "batch ms, median", "batch ms, 95th percentile"))
-    rows = [(str(e.jobs), *(figure(value, 0) for value in (e.batches, e.median, e.percentile_95))) for e in measured]
+    names = ("batches", "batch ms, median", "batch ms, 95th percentile", "processor ms/batch")
+    columns = (text("parallel jobs"), *figures(*names))
+    rows = [
+        (
+            str(each.jobs),
+            *(figure(value, 0) for value in (each.batches, each.median, each.percentile_95, each.processor)),
+        )
+        for each in measured
+    ]
     table(columns, rows)
 
 

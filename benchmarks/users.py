@@ -194,7 +194,10 @@ def report_audit(master: str, calls: int) -> None:
 
 
 def report_fairness(master: str, seconds: float, jobs: int) -> None:
-    columns = (text("load"), *figures("batches", "batch ms, median", "95th percentile", "short query, ms"))
+    columns = (
+        text("load"),
+        *figures("batches", "batch ms, median", "95th percentile", "processor ms/batch", "short query, ms"),
+    )
     with bench(master, _MEMORY) as engine:
         rows = [
             (each.load, *(figure(value, 0) for value in (*astuple(each.batches)[1:], each.query_millis)))

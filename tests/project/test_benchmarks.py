@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import kafka_clients
+from benchmarks import compare, kafka_clients
 from benchmarks.contents import Contents, contents, require_equal
 from benchmarks.kafka_clients import Schedule
 from benchmarks.reporting import Goal
@@ -29,6 +30,7 @@ from tests.support.paths import ROOT
         ("lifecycle", "--master"),
         ("startup", "--master"),
         ("commands", "--calls"),
+        ("compare", "--pairs"),
         ("completion", "--tables"),
         ("console", "--pages"),
         ("scaling", "--seconds"),
@@ -57,6 +59,47 @@ def test_a_benchmark_explains_itself_without_starting_anything(name: str, option
 )
 def test_a_goal_says_whether_it_is_met(goal: Goal, value: float, words: str) -> None:
     assert goal.describe(value) == words
+
+
+# --- a regression is worse in every pair ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "is_regression"),
+    [
+        ([12.0, 23.0, 120.0], [10.0, 20.0, 100.0], True),
+        ([12.0, 21.0, 120.0], [10.0, 20.0, 100.0], False),
+        ([12.0, 23.0], [10.0, 20.0], False),
+        ([5.0, 5.0, 5.0], [10.0, 10.0, 10.0], False),
+    ],
+)
+def test_a_regression_is_worse_in_all_of_three_pairs(
+    here: list[float], there: list[float], is_regression: bool
+) -> None:
+    assert compare.Comparison("figure", here, there).is_regression == is_regression
+
+
+def answer_names(folder: Path, factor: int) -> Path:
+    """Write a checkout whose benchmarks take as many milliseconds as their names have letters, times a factor."""
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "benchmarks" / "__init__.py").touch()
+    program = f"""
+import json, sys
+print("READY", flush=True)
+for line in sys.stdin:
+    print(json.dumps({{"ms": len(line.strip()) * {factor}}}), flush=True)
+"""
+    (folder / "benchmarks" / "short.py").write_text(program, encoding="utf-8")
+    return folder
+
+
+def test_pairs_measure_both_checkouts_with_every_benchmark(tmp_path: Path) -> None:
+    here, there = answer_names(tmp_path / "here", 3), answer_names(tmp_path / "there", 2)
+    comparisons = compare.compare(here, there, ["start", "files"], 3, "local[2]", "1g")
+    assert [(each.name, each.here, each.there, each.is_regression) for each in comparisons] == [
+        ("start: ms", [15, 15, 15], [10, 10, 10], True),
+        ("files: ms", [15, 15, 15], [10, 10, 10], True),
+    ]
 
 
 # --- rows are compared -----------------------------------------------------------------------------------------------
