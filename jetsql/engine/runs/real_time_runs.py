@@ -25,8 +25,8 @@ from jetsql.jobs.planning.option_rules import ALTERNATIVE, not_possible
 from jetsql.jobs.store.metrics import BatchMetrics
 
 
-def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> None:
-    """Check that Spark can run a query in real-time mode now.
+def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> int:
+    """Check that Spark can run a query in real-time mode now, and return the number of cores that it occupies.
 
     Raises StatementError TRIGGER_NOT_POSSIBLE without a span, as RetryableError when only cores are missing.
     held_cores: the number of cores that other jobs with this trigger occupy permanently.
@@ -44,6 +44,7 @@ def check_real_time_query(session: SparkSession, query: Any, held_cores: int) ->
             hint="Give the engine more cores (--master, or jetsql join), or read topics with fewer partitions."
             f" {ALTERNATIVE}",
         )
+    return int(needed)
 
 
 class RealTimeRun(StreamingRun):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins, list_image
@@ -68,6 +71,8 @@ from jetsql.jobs.planning.output_mode import MODES
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 from jetsql.settings.watchdog_settings import WatchdogSettings
 from jetsql.version import VERSION
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -229,11 +234,22 @@ class SparkRuntime:
         check_sinks(self._spark, self._catalog, plan)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
+        self._check_real_time(body, plan, job)
+
+    def count_real_time_cores(self, body: Body, plan: Plan, job: Job | None) -> int | None:
+        try:
+            return self._check_real_time(body, plan, job)
+        except (StatementError, PySparkException, Py4JError) as error:  # the statement is right without this trigger
+            _LOG.debug("The trigger realTime is not possible: %s", run_failures.cause_of(error).message)
+            return None
+
+    def _check_real_time(self, body: Body, plan: Plan, job: Job | None) -> int:
+        """Return the number of cores that the body would occupy. Raises as `check_real_time`."""
         # For an unreachable broker, Spark's connector would wait for minutes.
         check_sources(self._spark, self._catalog, plan)
         session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
         query = resolve_with_plan(body, session, plan).query
-        check_real_time_query(session, query, self._runs.count_held_cores(excluded_job=job))
+        return check_real_time_query(session, query, self._runs.count_held_cores(excluded_job=job))
 
     def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
         spark = self._sessions.open_for_plan(plan, {})  # the plan depends on the settings of the job's runs

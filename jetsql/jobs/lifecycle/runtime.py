@@ -328,6 +328,13 @@ class QueryAnalysis(Protocol):
         Raises StatementError TRIGGER_NOT_POSSIBLE, and as `check_reachable`.
         """
 
+    def count_real_time_cores(self, body: Body, plan: Plan, job: Job | None) -> int | None:
+        """Return the number of cores that the body would occupy with the trigger realTime.
+
+        None if it cannot have this trigger now: cores are missing, Spark does not support the query, or a broker does
+        not answer. The arguments are those of `check_real_time`.
+        """
+
 
 class JobRunner(Protocol):
     """The runs of jobs."""

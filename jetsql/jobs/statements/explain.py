@@ -19,6 +19,7 @@ from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_sa
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
 from jetsql.jobs.statements.creation.create_checks import check_tables, make_statement_plan
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
+from jetsql.jobs.statements.creation.real_time_note import describe_real_time
 from jetsql.jobs.statements.creation.replace import explain_update
 from jetsql.jobs.statements.lookup import find_live_job, visible_plan
 from jetsql.jobs.statements.tables.table_creation import prepare_to_explain, without_secrets
@@ -45,9 +46,10 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
     spark = manager.runtime.explain(create.body, plan, statement.formatted) if is_admin else _HIDDEN_PLAN
     start = tuple(_start_lines(manager, kept, options, plan))
     single_read = unexpected_single_read(create.body, plan, create.kind)
+    real_time = describe_real_time(manager, create.body, plan, None if live is None else live.job)
     notes = (
         *([single_read.line()] if single_read else ()),
-        *(f"Note:        {each}" for each in describe_notes(create.body, plan)),
+        *(f"Note:        {each}" for each in (*describe_notes(create.body, plan), real_time) if each),
     )
     text = "\n".join((*decisions(visible_plan(manager, plan)), *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options.given),),))

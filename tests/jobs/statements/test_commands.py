@@ -243,6 +243,38 @@ def test_a_change_to_real_time_is_tried_first(tmp_path: Path) -> None:
         assert "check_real_time 1" in engine.calls
 
 
+@pytest.mark.parametrize(
+    ("options", "cores", "note"),
+    [
+        (
+            "'processingGuarantee' = 'atLeastOnce'",
+            2,
+            "With 'trigger' = 'realTime', the job would write each row when it arrives, also at least once. It would"
+            " permanently occupy 2 cores of the engine.",
+        ),
+        (
+            "'processingGuarantee' = 'atLeastOnce', 'snapshotIntervalMillis' = '1'",
+            1,
+            "With 'trigger' = 'realTime' and without 'snapshotIntervalMillis', the job would write each row when it"
+            " arrives, also at least once. It would permanently occupy 1 core of the engine.",
+        ),
+        ("'processingGuarantee' = 'atLeastOnce'", None, ""),
+        ("'processingGuarantee' = 'exactlyOnce'", 2, ""),
+        ("'processingGuarantee' = 'atLeastOnce', 'trigger' = 'interval'", 2, ""),
+    ],
+)
+def test_statements_name_real_time_where_it_is_possible(
+    tmp_path: Path, options: str, cores: int | None, note: str
+) -> None:
+    kafka = sink("db.topic", kind=SinkKind.KAFKA, provider="kafka")
+    engine = InMemoryRuntime(analysis(sources=(source(format="kafka"),), sinks=(kafka,)), real_time_cores=cores)
+    with run_manager(tmp_path, engine) as jobs:
+        create = f"CREATE JOB j OPTIONS ({options}) AS {BODY}"
+        plan, message = str(jobs.sql(f"EXPLAIN {create}").rows[0][0]), jobs.reply(create)[1]
+        assert f"Note:        {note}\n" in plan if note else "realTime" not in plan
+        assert note in message if note else "realTime" not in message
+
+
 def test_change_with_incompatible_state_is_refused(tmp_path: Path) -> None:
     of = analysis(stateful=True, has_aggregates=True, modes=dict.fromkeys(OutputMode))
     with run_manager(tmp_path, InMemoryRuntime(of)) as jobs:

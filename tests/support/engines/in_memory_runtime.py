@@ -110,6 +110,8 @@ class InMemoryRuntime:
     times: dict[str, tuple[str, ...]] = field(default_factory=dict)  # TIMESTAMP columns, by the name in a statement
     filled: set[str] = field(default_factory=set)  # the tables with rows
     no_real_time: StatementError | None = None
+    real_time_cores: int | None = None
+    """The cores that a job would occupy with the trigger realTime; None if it cannot have it."""
     refused_confs: dict[str, str] = field(default_factory=dict)  # conditions by name of a Spark setting
     functions: dict[tuple[str, str], Function] = field(default_factory=dict)  # those that sessions know
     quiet: bool = False  # runs do not commit batches by themselves
@@ -258,6 +260,9 @@ class InMemoryRuntime:
         self._pass("check_real_time", job)
         if self.no_real_time is not None:
             raise self.no_real_time
+
+    def count_real_time_cores(self, body: Body, plan: Plan, job: Job | None) -> int | None:
+        return None if self.no_real_time is not None else self.real_time_cores
 
     def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
         return f"== {'Formatted ' if formatted else ''}Physical Plan ==\n{self.scan}"

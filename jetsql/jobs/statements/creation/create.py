@@ -7,6 +7,8 @@ is the statement's error.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
+from functools import partial
 from typing import Final
 
 from jetsql import request
@@ -28,6 +30,7 @@ from jetsql.jobs.planning.single_read import SingleRead, find_single_read
 from jetsql.jobs.statements.command_result import CommandResult, error_text
 from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
+from jetsql.jobs.statements.creation.real_time_note import describe_real_time
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
 from jetsql.jobs.statements.lookup import compare_visible
 from jetsql.jobs.statements.snapshot import find_snapshot
@@ -101,11 +104,13 @@ def start_job(manager: Manager, job: Job, place: Span, success: str) -> CommandR
 
     place: the place of the name, for errors. success: the beginning of the message. Raises as `create`.
     """
+    # The check asks Spark and a broker, while the job starts.
+    real_time = manager.workers.call(partial(describe_real_time, manager, job.body, job.plan, job))
     try:
         view = manager.submit(job)
     except StatementError as error:
         raise error.at(place) from None
-    return _first_trigger(manager, view, success)
+    return _first_trigger(manager, view, success, real_time)
 
 
 def initial_snapshot(manager: Manager, statement: CreateJob, options: StatementOptions, plan: Plan) -> Snapshot | None:
@@ -159,7 +164,8 @@ def _describe_difference(difference: OptionDifference) -> str:
     return f"Its option '{difference.name}' {old}; in this statement it is {new}."
 
 
-def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResult:
+def _first_trigger(manager: Manager, view: JobView, success: str, real_time: Future[str]) -> CommandResult:
+    """Wait for the first trigger of a job, and return the result of its statement. real_time: a further note"""
     after = manager.registry.wait(view, _is_past_first_trigger, manager.settings.create_wait_seconds)
     job = after.job
     if job.status is Status.FAILED or (job.status is Status.SUSPENDED and job.cause is not None):
@@ -171,6 +177,7 @@ def _first_trigger(manager: Manager, view: JobView, success: str) -> CommandResu
             describe_beginning(view.job),
             _progress(manager, after, view.job.batch),
             *describe_notes(job.body, job.plan),
+            real_time.result(),
             _delivery(job),
         ),
     )
