@@ -201,6 +201,13 @@ def test_variable_without_value_is_refused_at_its_place(text: str, condition: st
     assert message in caught.value.explanation
 
 
+def test_only_a_similar_name_is_a_correction() -> None:
+    for text, correction in (("${tabel}", "${table}"), ("${day}", ""), ("${}", "")):
+        with pytest.raises(StatementError) as caught:
+            substitute(text, {"table": "t"})
+        assert caught.value.correction == correction
+
+
 def test_places_go_back_to_the_text_as_written() -> None:
     text = "a ${long} b ${short} c $${ d ${no:-} e"
     result = substitute(text, {"long": "1", "short": "123456789"})

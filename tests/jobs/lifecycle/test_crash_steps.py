@@ -54,7 +54,9 @@ def crashed(before: Job, event: EngineCrashed = CRASH) -> Job:
 def test_job_that_crashes_the_engine_twice_stays_suspended() -> None:
     once = crashed(job())
     assert (once.status, once.crashes) == (Status.STARTING, 1)
-    twice = crashed(once)
+    suspended = after(EngineStarted(), after(CRASH, once).job)
+    assert suspended.history_event == "crash loop" and suspended.history_message.endswith("It keeps its state.")
+    twice = suspended.job
     assert (twice.status, twice.run, twice.cause is not None) == (Status.SUSPENDED, 4, True)
     assert twice.cause is not None and twice.cause.condition == "JETSQL.CRASH_LOOP"
     assert "2 times in a row" in twice.cause.message and "The heap was full." in twice.cause.message

@@ -18,6 +18,7 @@ from jetsql.jobs.model.job import Job, Snapshot, Status, Version
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.store.job_store import Store
+from jetsql.language.statement import TableKind
 from tests.conftest import until
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis
 from tests.support.engines.jobs_harness import QUICK, JobsHarness, body, run_manager
@@ -65,6 +66,13 @@ def test_jobs_beyond_the_retention_settings(ends: list[float], most: int, since:
 
 def test_job_without_end_time_counts_from_its_creation() -> None:
     assert expired_jobs([ended(1, None)], 9, since=1.0, settled=2.0) == [ended(1, None)]
+
+
+def test_newest_job_of_a_materialized_view_is_kept() -> None:
+    plan = make_plan(analysis(streaming=False), parse_options(()), body().verb, None)
+    view = Version("CREATE MATERIALIZED VIEW", body(), plan, table_kind=TableKind.MATERIALIZED_VIEW)
+    older, newer = (replace(ended(number, 1.0), name="v", version=view) for number in (1, 2))
+    assert expired_jobs([newer, older], 0, since=2.0, settled=2.0) == [older]
 
 
 def test_expired_and_surplus_jobs_are_deleted_at_start(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def test_damaged_file_is_moved_aside(path: Path, harm: str, caplog: pytest.LogCa
     assert again.rows(JOB) == ()
     again.add(JOB, FULL)
     file.close()
-    assert "Cannot use the metrics" in caplog.text and Path(f"{path}.damaged").exists()
+    assert f"Cannot use the metrics in {path}" in caplog.text and Path(f"{path}.damaged").exists()
     third, file = opened(path)
     assert third.rows(JOB) == (FULL,)
     file.close()
