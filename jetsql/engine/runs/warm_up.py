@@ -89,7 +89,7 @@ class WarmUp:
 
     @property
     def is_warm(self) -> bool:
-        """Return whether the queries of the jobs that were live at first have run."""
+        """Return whether the queries of all jobs have run that were live when it read them last, seconds ago."""
         return self._is_warm.is_set()
 
     @contextmanager
@@ -117,6 +117,8 @@ class WarmUp:
         self._warm_up("a small query", partial(_small_query, sessions, self._spark), f"{folder}/small")
         while not self._stop.is_set():
             jobs = self._due_jobs()
+            if any(self._due[_version(job)] == _Due() for job in jobs):
+                self._is_warm.clear()
             for job in jobs:
                 due = self._due[_version(job)]
                 analyses = _ANALYSES // len(jobs) if due == _Due() else 0
