@@ -34,7 +34,7 @@ _JOB_COLUMNS: Final = (
     "last_error",
 )
 _SNAPSHOT_COLUMNS: Final = ("created", "size_bytes", "job", "name", "batch")
-_FULL_SNAPSHOT_COLUMNS: Final = ("job_id", "age_seconds", "statement")
+_FULL_SNAPSHOT_COLUMNS: Final = ("job_id", "owner", "age_seconds", "statement")
 _NAME_CHARS: Final = 24
 
 JOB_ARGUMENT: Final = click.argument("job", metavar="JOB")

@@ -35,7 +35,7 @@ def test_snapshots(engine: Managed, browser: Browser) -> None:
     job = create(engine, "orders")
     list(engine.run("CREATE SNAPSHOT `<b>` FOR JOB orders").rows)
     page = browser.get("/console/snapshots")
-    assert "<b> orders" in page.visible
+    assert "<b> orders owner" in page.visible
     assert f'href="/console/jobs/{job.id}"' in page.text
     assert "<b>" not in page.text
 

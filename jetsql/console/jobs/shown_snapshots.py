@@ -15,6 +15,7 @@ class ShownSnapshot:
     """A snapshot, and what can be done with it."""
 
     snapshot: Snapshot
+    owner: str | None  # None for one of an older release
     statement: str  # the job's body when the snapshot was created, without secrets
     fork: str  # the statement that creates a job from it
 
@@ -22,6 +23,8 @@ class ShownSnapshot:
 def shown_snapshots(jobs: JobQueries, job_id: str | None = None) -> list[ShownSnapshot]:
     """Return the snapshots. job_id: of the job that they are of; None for all."""
     return [
-        ShownSnapshot(each, redact(each.statement, each.plan.options.given), fork_text(each))
+        ShownSnapshot(
+            each, jobs.shown_owner(each.owner), redact(each.statement, each.plan.options.given), fork_text(each)
+        )
         for each in jobs.snapshots(job_id)
     ]

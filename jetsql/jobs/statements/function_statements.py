@@ -14,6 +14,7 @@ from jetsql.jobs.manager.function_registry import already_exists
 from jetsql.jobs.model.function import Function, schema_not_found
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.model.table_names import SESSION_CATALOG
+from jetsql.jobs.statements.lookup import shown_owner
 from jetsql.language.statement import CreateFunction
 from jetsql.output.counts import counted
 from jetsql.resultset import Column, Table, Value
@@ -137,7 +138,7 @@ def functions_relation(manager: Manager) -> Iterator[tuple[Value, ...]]:
             each.style.value if each.style is not None else None,
             each.deterministic,
             each.comment,
-            each.owner,
+            shown_owner(manager, each.owner),
             each.created,
             redact_urls(each.source),
         )

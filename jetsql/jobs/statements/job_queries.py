@@ -24,6 +24,7 @@ from jetsql.jobs.statements.lookup import (
     find_live_job,
     live_views,
     sees_texts,
+    shown_owner,
     visible_job,
     visible_jobs,
     visible_snapshot,
@@ -103,6 +104,10 @@ class JobQueries:
     def snapshot_named(self, name: str) -> Snapshot | None:
         """Return the snapshot with a name; None if there is none."""
         return visible_snapshot(self._manager, self._manager.store.snapshot_named(name))
+
+    def shown_owner(self, owner: str) -> str | None:
+        """Return the name of the owner of a job or a snapshot, see `lookup.shown_owner`."""
+        return shown_owner(self._manager, owner)
 
     # --- rights ------------------------------------------------------------------------------------------------------
 

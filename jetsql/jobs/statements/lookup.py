@@ -65,6 +65,14 @@ def sees_snapshot(manager: Manager, snapshot: Snapshot) -> bool:
     return job is not None and manager.access.has_right_on_job(Right.OPERATE, job)
 
 
+def shown_owner(manager: Manager, owner: str) -> str | None:
+    """Return the name of the owner of a job, a snapshot or a function; None for a snapshot of an older release.
+
+    owner: the key.
+    """
+    return manager.access.state.shown_name(owner) or None
+
+
 def visible_plan(manager: Manager, plan: Plan) -> Plan:
     """Return a plan to show: for other users than an admin without places of rows, and without names of hidden tables.
 

@@ -23,6 +23,7 @@ from jetsql.jobs.statements.lookup import (
     like_pattern,
     live_views,
     sees_texts,
+    shown_owner,
     visible_cause,
     visible_jobs,
     visible_plan,
@@ -50,6 +51,7 @@ SNAPSHOT_COLUMNS: Final = (
     Column("job_id", comment="the id of its job, which can be deleted before its snapshots"),
     Column("batch", "bigint", "the newest committed batch in it"),
     Column("size_bytes", "bigint", "the size of its files"),
+    Column("owner", comment="the user who owns it; NULL for one of an older release"),
     Column("created", "timestamp", "when it was created"),
     Column("age_seconds", "bigint", "the time since then"),
     Column("statement", comment="the job's body when the snapshot was created, without secrets"),
@@ -58,6 +60,7 @@ SNAPSHOT_COLUMNS: Final = (
 MORE_JOB_COLUMNS: Final = (
     Column("last_error_condition", comment="the condition of last_error, for programs"),
     Column("comment", comment="the COMMENT of the job"),
+    Column("owner", comment="the user with whose rights it runs"),
     Column("kind", comment="streaming or batch"),
     Column("sources", "array<string>", "the streams that it reads: tables, or formats for sources without a table"),
     Column("sink", comment="the table that it writes; several are separated by commas"),
@@ -103,21 +106,26 @@ def job_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
         totals = manager.metrics.totals(job.id) if job.is_live else None
         text = create_text(job) if sees_texts(manager, job) else None
         plan = visible_plan(manager, job.plan)
-        yield (*_job_row(manager, view), *_more_cells(job, plan, began.get(RunId(job.id, job.run)), totals), text)
+        owner = shown_owner(manager, job.owner)
+        started = began.get(RunId(job.id, job.run))
+        yield (*_job_row(manager, view), *_more_cells(job, owner, plan, started, totals), text)
 
 
 def snapshot_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.snapshots`, newest first."""
     for snapshot in reversed(visible_snapshots(manager)):
-        yield (snapshot.id, *_snapshot_row(snapshot, manager.clock()))
+        yield (snapshot.id, *_snapshot_row(manager, snapshot))
 
 
-def _more_cells(job: Job, plan: Plan, started: float | None, totals: Totals | None) -> tuple[Cell, ...]:
+def _more_cells(
+    job: Job, owner: str | None, plan: Plan, started: float | None, totals: Totals | None
+) -> tuple[Cell, ...]:
     """Return the cells of further columns. plan: as the caller may see it"""
     streaming = plan.analysis.streaming
     return (
         (job.cause.condition or None) if job.cause is not None else None,
         job.version.comment,
+        owner,
         "streaming" if streaming else "batch",
         tuple(source.name for source in plan.analysis.sources),
         plan.analysis.sink_names,
@@ -168,7 +176,7 @@ def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:
     snapshots = visible_snapshots(manager)
     if statement.job is not None:
         snapshots = _of_job(manager, statement.job, snapshots)
-    return Table(SNAPSHOT_COLUMNS, tuple(_snapshot_row(each, manager.clock()) for each in reversed(snapshots)))
+    return Table(SNAPSHOT_COLUMNS, tuple(_snapshot_row(manager, each) for each in reversed(snapshots)))
 
 
 def _of_job(manager: Manager, name: Name, snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
@@ -180,14 +188,15 @@ def _of_job(manager: Manager, name: Name, snapshots: tuple[Snapshot, ...]) -> tu
     return tuple(each for each in snapshots if each.job_id == job.id)
 
 
-def _snapshot_row(snapshot: Snapshot, now: float) -> tuple[Value, ...]:
+def _snapshot_row(manager: Manager, snapshot: Snapshot) -> tuple[Value, ...]:
     return (
         snapshot.name,
         snapshot.job_name,
         snapshot.job_id,
         snapshot.batch,
         snapshot.size_bytes,
+        shown_owner(manager, snapshot.owner),
         snapshot.created,
-        max(0, int(now - snapshot.created)),
+        max(0, int(manager.clock() - snapshot.created)),
         redact(snapshot.statement, snapshot.plan.options.given),
     )

@@ -93,7 +93,7 @@ def test_snapshots_are_listed_newest_first(jobs: JobsHarness) -> None:
     jobs.sql("CREATE SNAPSHOT a FOR JOB first")
     jobs.sql("CREATE SNAPSHOT b FOR JOB second")
     assert [column.name for column in columns_of("SHOW SNAPSHOTS")] == [
-        "name", "job", "job_id", "batch", "size_bytes", "created", "age_seconds", "statement",
+        "name", "job", "job_id", "batch", "size_bytes", "owner", "created", "age_seconds", "statement",
     ]  # fmt: skip
     shown = jobs.sql("SHOW SNAPSHOTS")
     assert column(shown, "name") == ["b", "a"] and column(shown, "job_id") == [second, first]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
+from jetsql.resultset import Cell
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.user_statements import Users
 
@@ -33,6 +35,13 @@ def forget_job(team: Users) -> None:
     [job] = team.jobs.manager.registry.live()
     team.run("DROP JOB j")
     team.jobs.store.forget([job.job.id])
+
+
+def owners(team: Users, name: str) -> list[Cell]:
+    """Return the owners in a relation."""
+    [relation] = [relation for relation in SYSTEM_TABLES if relation.name == name]
+    position = [column.name for column in relation.columns].index("owner")
+    return [row[position] for row in rows(team.jobs.manager, name)]
 
 
 def seen(team: Users) -> dict[str, list[str]]:
@@ -67,6 +76,17 @@ def test_owner_of_a_snapshot_is_not_dropped(team: Users) -> None:
     team.run("DROP USER ann")
     team.run("CREATE USER ann")
     assert seen(team) == {"ann": [], "bob": ["s"], "eve": [], "owner": ["s"]}
+
+
+def test_owner_is_shown_as_that_of_the_job(team: Users) -> None:
+    team.run("CREATE USER Zoe")
+    team.run("ALTER JOB j OWNER TO zoe")
+    assert team.names(SHOW, "zoe", "owner") == ["Zoe"]
+    for relation in ("jobs", "snapshots"):
+        assert owners(team, relation) == ["Zoe"]
+    [snapshot] = team.jobs.store.snapshots()
+    team.jobs.store.save_snapshots([replace(snapshot, owner="")])
+    assert owners(team, "snapshots") == [None]
 
 
 def test_disabled_owner_has_no_snapshot(team: Users) -> None:
