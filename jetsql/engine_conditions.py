@@ -23,7 +23,8 @@ ENGINE_CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "CONNECTION_LOST": Condition(
         "08006",
-        "The connection ended before the result was complete, so the outcome of the statement is unknown.",
+        "The connection ended, or the engine was stopped, before the result was complete, so the outcome of the"
+        " statement is unknown.",
         "Connect again, and check with `SHOW JOBS` or a query whether it took effect.",
     ),
     "HOME_IN_USE": Condition(

@@ -71,6 +71,10 @@ ENGINE: Final = Caller("engine")
 """The author of changes without a request, such as restarts after an error."""
 
 
+ENGINE_STOPS: Final = "CONNECTION_LOST"
+"""The condition of a statement that ends because the engine stops, as for a client that the engine leaves."""
+
+
 class Cancellation:
     """The cancellation token of one statement."""
 
@@ -98,6 +102,13 @@ class Cancellation:
         with ExitStack() as stack:  # runs every callback, even if one raises
             for callback in callbacks:
                 stack.callback(callback)
+
+    def end_with_engine(self, note: str = "") -> None:
+        """Wake the statement because the engine stops: its client cannot know what it has changed.
+
+        note: what else the message of its error says.
+        """
+        self.cancel(f"The engine is stopping. {note}".rstrip(), ENGINE_STOPS)
 
     def check(self) -> None:
         """Raise StatementError STATEMENT_CANCELLED, or the one of the reason, when the cancellation was requested."""

@@ -43,9 +43,10 @@ _UNAVAILABLE: Final = 503
 _NOT_REACHABLE: Final = "JETSQL.ENGINE_NOT_REACHABLE"
 _NOT_LEADER: Final = "JETSQL.NOT_LEADER"
 
-# Conditions with which every statement would fail.
+# Conditions with which every statement on this engine would fail.
 _ENGINE_CONDITIONS: Final = frozenset(
-    f"JETSQL.{condition}" for condition in ("ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
+    f"JETSQL.{condition}"
+    for condition in ("CONNECTION_LOST", "ENGINE_NOT_STARTED", "ENGINE_NOT_REACHABLE", "NOT_AUTHORIZED")
 )
 
 

@@ -178,7 +178,7 @@ class HttpServer:
         """Cancel the running statements, and a backup, because the engine stops."""
         for listener in self._stop_listeners:
             listener()
-        self._stopping.cancel("The engine is stopping.")
+        self._stopping.end_with_engine()
         self.running.cancel_all()
 
     def close(self) -> None:

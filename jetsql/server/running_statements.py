@@ -19,14 +19,14 @@ from jetsql.errors import ErrorReport, StatementError
 from jetsql.jobs.access.logins import LOGIN_ENDED
 from jetsql.jobs.access.user_limits import LIMIT_EXCEEDED, UserLimits
 from jetsql.jobs.audit.audit_log import AuditLog, StatementRecord
-from jetsql.request import Cancellation, Identity, cancellable, current
+from jetsql.request import ENGINE_STOPS, Cancellation, Identity, cancellable, current
 from jetsql.server import wire
 from jetsql.server.client_sessions import ClientSessions, Session
 from jetsql.server.statement_rows import StatementRows, count_rows
 
 _LOG: Final = logging.getLogger(__name__)
 _SESSION_CLOSED: Final = "The session was closed."
-_NOT_BY_CLIENT: Final = (f"JETSQL.{LIMIT_EXCEEDED}", f"JETSQL.{LOGIN_ENDED}")
+_NOT_BY_CLIENT: Final = tuple(f"JETSQL.{condition}" for condition in (LIMIT_EXCEEDED, LOGIN_ENDED, ENGINE_STOPS))
 """The conditions of statements that were cancelled for another reason than a request of their client."""
 
 
@@ -176,9 +176,7 @@ class RunningStatements:
         with self._lock:
             running = list(self._running.values())
         for request in running:
-            request.cancellation.cancel(
-                "The engine is stopping. Changes to jobs that the statement began will continue."
-            )
+            request.cancellation.end_with_engine("Changes to jobs that the statement began will continue.")
 
     def __len__(self) -> int:
         return len(self._running)

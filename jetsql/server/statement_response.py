@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from jetsql.errors import ErrorReport
+from jetsql.request import ENGINE_STOPS
 from jetsql.server import wire
 from jetsql.server.running_statements import ClientDisconnected, Emit, RunningStatements, StatementRequest
 
@@ -36,6 +37,7 @@ _STATUS_OF_CONDITION: Final = {
     "JETSQL.NOT_AUTHORIZED": 401,
     "JETSQL.NOT_ALLOWED": 403,
     "JETSQL.LIMIT_EXCEEDED": 429,
+    f"JETSQL.{ENGINE_STOPS}": 503,
     "JETSQL.ENGINE_NOT_REACHABLE": 503,
     "JETSQL.ENGINE_NOT_STARTED": 503,
 }

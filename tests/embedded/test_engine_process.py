@@ -292,8 +292,8 @@ def test_a_stop_ends_what_clients_have_running(jetsql: Bench) -> None:
     until(lambda: json.loads(jetsql("status", "--format", "json").stdout)["statements"] == 1)
     assert jetsql("stop").stdout == "stopped\n"
     out, err = waiting.communicate(timeout=60)
-    assert (waiting.returncode, out) == (ExitCode.STATEMENT_FAILED, "")
-    assert "[JETSQL.STATEMENT_CANCELLED] The engine is stopping." in err
+    assert (waiting.returncode, out) == (ExitCode.NO_ENGINE, "")
+    assert "[JETSQL.CONNECTION_LOST] The engine is stopping." in err
 
 
 # --- serve --init ----------------------------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ def test_every_statement_thread_and_more_have_a_connection() -> None:
         wait_for_deadline(server)
         assert status_of_engine(server) == 200
         server.http_server.running.cancel_all()
-        assert {client.getresponse().status for client in clients} == {400}
+        assert {client.getresponse().status for client in clients} == {503}
         for client in clients:
             client.close()
 

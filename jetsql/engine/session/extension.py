@@ -128,9 +128,9 @@ class EngineFunctions:
             statement.cancel()
 
     def cancel_all(self) -> None:
-        """Cancel all running statements."""
-        for number in list(self._statements):
-            self.cancel(number)
+        """Cancel all running statements, because the engine stops."""
+        for statement in list(self._statements.values()):
+            statement.end_with_engine()
 
     class Java:
         implements = ("dev.jetsql.common.EngineFunctions",)
