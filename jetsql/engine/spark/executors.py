@@ -23,7 +23,13 @@ DECOMMISSION: Final[Mapping[str, str]] = {
     "spark.storage.decommission.replicationReattemptInterval": "1s",
 }
 """Settings of a cluster with which executors can leave as planned, after they have copied their blocks to others."""
-UNREACHABLE: Final[Mapping[str, str]] = {"spark.network.timeout": "45s", "spark.network.timeoutInterval": "5s"}
+UNREACHABLE: Final[Mapping[str, str]] = {
+    "spark.network.timeout": "45s",
+    "spark.network.timeoutInterval": "5s",
+    # An executor whose engine is out of reach, with its machine for example, ends itself after a minute. With Spark's
+    # default of 60 it occupies its memory for ten.
+    "spark.executor.heartbeat.maxFailures": "6",
+}
 """Settings of a cluster with which an executor that sends nothing, because its machine is lost for example, is gone in
 50 s. Its tasks run again elsewhere, and until then their jobs wait: with Spark's defaults up to three minutes."""
 _LEAVING: Final = "Planned: it gets no more tasks, and leaves when its last ones have ended."

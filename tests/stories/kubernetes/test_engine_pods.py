@@ -13,7 +13,7 @@ from statistics import median
 import pytest
 
 from tests.support.engines.chart_jobs import JOBS, ChartJobs, Servers, silence
-from tests.support.engines.chart_release import NAME, NEXT_IMAGE, OBJECTS, ChartRelease
+from tests.support.engines.chart_release import EXECUTORS, NAME, NEXT_IMAGE, OBJECTS, ChartRelease
 from tests.support.servers.kubernetes_processes import use_up_memory
 from tools.kubernetes.cache import BuildFailed
 from tools.kubernetes.configuration import API_PORT
@@ -124,12 +124,14 @@ def test_lost_node_of_the_leader(release: ChartRelease, jobs: ChartJobs) -> None
     leader, standby = release.leader(), release.standby()
     node = release.node(leader)
     assert release.node(standby) != node
+    executors = {row["pod"] for row in release.members().values()}
     total = jobs.send()
     with release.cluster.lost_node(node):
         release.wait_until(lambda: release.leader() == standby, "the standby does not lead")
         jobs.check(total)
         jobs.check(jobs.send())
     jobs.check(jobs.send())
+    release.wait_until(lambda: executors.isdisjoint(release.pods(EXECUTORS)), "an executor has not noticed the loss")
 
 
 def test_lost_node_of_an_executor(release: ChartRelease, jobs: ChartJobs) -> None:
