@@ -65,8 +65,9 @@ ENGINE_CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "NOT_LEADER": Condition(
         "55006",
-        "The statement was sent to a standby. It was not executed.",
-        "Send it to the leader, whose address the message has. JetSQL's own clients do so by themselves.",
+        "The statement was sent to a standby, or to a leader that cannot reach its store. It was not executed.",
+        "Send it to the leader, whose address the message has if the standby knows it. JetSQL's own clients do so by"
+        " themselves.",
     ),
     "STORE_NOT_EMPTY": Condition(
         "55000",

@@ -56,7 +56,7 @@ from jetsql.server.metrics_response import as_object
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.running_statements import Emit, ErrorReporter, RunningStatements, StatementRequest
-from jetsql.server.standby_app import health_response
+from jetsql.server.standby_app import health_response, unconfirmed_leader
 from jetsql.server.statement_response import (
     StatementResponse,
     collect_lines,
@@ -208,6 +208,8 @@ class HttpServer:
         ]
 
     async def _sql(self, http: Request) -> Response:
+        if not self._engine.leads:
+            return unconfirmed_leader()
         arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
         return self.respond_to_statement(_statement(await read_json(http), arrow))
 
@@ -216,6 +218,8 @@ class HttpServer:
         return Response(status_code=202)
 
     async def _open_session(self, http: Request) -> Response:
+        if not self._engine.leads:
+            return unconfirmed_leader()
         opened = await self.on_thread(self.sessions.open)
         return JSONResponse({"session": opened.id, "schema": await self.on_thread(opened.session.schema)}, 201)
 

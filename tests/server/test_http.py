@@ -295,6 +295,16 @@ def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> N
         assert request(server, "GET", path, Authorization="").status == 503
 
 
+def test_leader_without_its_store_refuses_statements(server: RunningServer, engine: ServedEngine) -> None:
+    engine.leads = False
+    for path, body in (("/v1/sql", '{"statement": "SELECT 1"}'), ("/v1/sessions", "{}")):
+        refused = request(server, "POST", path, body)
+        assert (refused.status, refused.error["condition"]) == (503, "JETSQL.NOT_LEADER")
+        assert "cannot reach its store" in refused.error["message"]
+    engine.leads = True
+    assert request(server, "POST", "/v1/sessions", "{}").status == 201
+
+
 def test_an_engine_whose_spark_does_not_answer_is_down(
     server: RunningServer, engine: ServedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
