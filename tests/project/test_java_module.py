@@ -71,6 +71,14 @@ def test_javac_and_error_prone_report_nothing_and_junit_passes(tmp_path: Path) -
     assert re.search(r"\[ +0 tests failed", report) and re.search(r"\[ +0 tests skipped", report)
 
 
+@pytest.mark.slow  # the test before reads fewer of them
+@pytest.mark.timeout(3600)
+def test_a_million_odd_messages_are_read_as_by_spark(tmp_path: Path) -> None:
+    classes = checks.compile_with_error_prone(tmp_path)
+    report = checks.run_tests(classes, ".*JsonObjectsTest", ["-Djetsql.odd.messages=1000000"])
+    assert re.search(r"\[ +0 tests failed", report)
+
+
 def test_packages_import_those_below_them_only() -> None:
     found = set()
     for file in jar.sources():

@@ -80,14 +80,16 @@ def _error_prone() -> Sequence[str]:
     return (*compiler, *policy, "-processorpath", processors, " ".join(_ERROR_PRONE_OPTIONS))
 
 
-def run_tests(class_path: Sequence[str]) -> str:
+def run_tests(class_path: Sequence[str], tests: str = ".*Test", properties: Sequence[str] = ()) -> str:
     """Run the JUnit tests in the first entry of a class path and return their report.
 
+    tests: a pattern of the names of their classes. properties: options of Java for them.
     Raises BuildError when a test fails.
     """
     launcher = ("org.junit.platform.console.ConsoleLauncher", "execute", "--scan-class-path", class_path[0])
     options = ("--fail-if-no-tests", "--details=tree", "--disable-banner", "--disable-ansi-colors")
-    command = [program("java"), *SHORT_LIVED, "-cp", os.pathsep.join(class_path), *launcher, *options]
+    java = [program("java"), *SHORT_LIVED, *properties, "-cp", os.pathsep.join(class_path)]
+    command = [*java, *launcher, "--include-classname", tests, *options]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode:
         raise BuildError(f"{ended.stdout}{ended.stderr}")

@@ -5,11 +5,11 @@ import static org.apache.spark.sql.functions.coalesce;
 import static org.apache.spark.sql.functions.concat_ws;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.struct;
-import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.transform;
 import static org.apache.spark.sql.functions.when;
 
 import dev.jetsql.records.JsonRecords;
+import dev.jetsql.records.JsonText;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -126,8 +126,10 @@ final class DebeziumFormat {
    * @param row the struct of the columns
    * @param isDeleted whether the change is a deletion
    * @param op the operation of any other change
+   * @param zone the time zone of the session that writes
    */
-  Column encode(Column row, Column isDeleted, String op, Map<String, String> formatOptions) {
+  Column encode(
+      Column row, Column isDeleted, String op, Map<String, String> formatOptions, String zone) {
     Map<String, String> withNulls = new HashMap<>(formatOptions);
     withNulls.putIfAbsent("ignoreNullFields", "false");
     Column change =
@@ -135,6 +137,6 @@ final class DebeziumFormat {
             when(isDeleted, row).as("before"),
             when(isDeleted, lit(null)).otherwise(row).as("after"),
             when(isDeleted, "d").otherwise(op).as("op"));
-    return to_json(change, withNulls).cast(DataTypes.BinaryType);
+    return JsonText.of(change, withNulls, zone);
   }
 }

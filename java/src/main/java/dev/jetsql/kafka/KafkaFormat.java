@@ -5,12 +5,12 @@ import static org.apache.spark.sql.functions.concat;
 import static org.apache.spark.sql.functions.lit;
 import static org.apache.spark.sql.functions.struct;
 import static org.apache.spark.sql.functions.to_csv;
-import static org.apache.spark.sql.functions.to_json;
 import static org.apache.spark.sql.functions.when;
 
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.records.CsvRecords;
 import dev.jetsql.records.JsonRecords;
+import dev.jetsql.records.JsonText;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
@@ -232,13 +232,18 @@ final class KafkaFormat {
     return registered == null ? reason : coalesce(registered.reason(bytes), reason);
   }
 
-  /** Returns the bytes of a row's values, which are in the order of the columns. */
-  Column encode(Column[] values) {
+  /**
+   * Returns the bytes of a row's values, which are in the order of the columns.
+   *
+   * @param zone the time zone of the session that writes
+   */
+  Column encode(Column[] values, String zone) {
     return switch (name) {
       case "raw" -> encodeRaw(values[0]);
       case "avro" -> avro().encode(values);
       case ProtobufFormat.NAME -> protobuf().encode(values);
-      default -> withHeader(encodeText(struct(values)).cast(DataTypes.BinaryType));
+      case "csv" -> to_csv(struct(values), writerOptions()).cast(DataTypes.BinaryType);
+      default -> withHeader(JsonText.of(struct(values), writerOptions(), zone));
     };
   }
 
@@ -251,11 +256,12 @@ final class KafkaFormat {
    *
    * @param isDeleted whether the change is a deletion
    * @param op the operation of any other change
+   * @param zone the time zone of the session that writes
    */
-  Column encodeChange(Column[] values, Column isDeleted, String op) {
+  Column encodeChange(Column[] values, Column isDeleted, String op, String zone) {
     return name.equals(DebeziumAvroFormat.NAME)
         ? debeziumAvro().encode(values, isDeleted, op)
-        : debezium().encode(struct(values), isDeleted, op, writerOptions());
+        : debezium().encode(struct(values), isDeleted, op, writerOptions(), zone);
   }
 
   private Column encodeRaw(Column value) {
@@ -273,11 +279,6 @@ final class KafkaFormat {
     formatOptions.putIfAbsent("timestampFormat", TIMESTAMP);
     formatOptions.putIfAbsent("timestampNTZFormat", TIMESTAMP_NTZ);
     return formatOptions;
-  }
-
-  private Column encodeText(Column row) {
-    Map<String, String> formatOptions = writerOptions();
-    return name.equals("csv") ? to_csv(row, formatOptions) : to_json(row, formatOptions);
   }
 
   /**

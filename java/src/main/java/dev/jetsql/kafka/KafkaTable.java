@@ -268,10 +268,10 @@ public final class KafkaTable {
     if (!hasRegistry && !ProtobufFormat.isChosen(options)) return;
     Column[] nulls = new Column[columnNames().size()];
     Arrays.fill(nulls, lit(null));
-    if (hasChanges()) valueFormat().encodeChange(nulls, lit(false), "c");
-    else if (!hasRawValue()) valueFormat().encode(nulls);
+    if (hasChanges()) valueFormat().encodeChange(nulls, lit(false), "c", "UTC");
+    else if (!hasRawValue()) valueFormat().encode(nulls, "UTC");
     List<String> keys = keyColumns();
-    if (!keys.isEmpty()) keyFormat().encode(Arrays.copyOf(nulls, keys.size()));
+    if (!keys.isEmpty()) keyFormat().encode(Arrays.copyOf(nulls, keys.size()), "UTC");
   }
 
   /** Returns the format of the messages' values. */

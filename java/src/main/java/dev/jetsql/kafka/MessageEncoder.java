@@ -44,17 +44,20 @@ final class MessageEncoder {
     if (table.isRaw()) return named.select(columns(messageColumns()));
     List<Column> fields = new ArrayList<>();
     List<String> keyColumns = table.keyColumns();
-    if (!keyColumns.isEmpty()) fields.add(table.keyFormat().encode(columns(keyColumns)).as("key"));
+    String zone = named.sparkSession().conf().get("spark.sql.session.timeZone");
+    if (!keyColumns.isEmpty())
+      fields.add(table.keyFormat().encode(columns(keyColumns), zone).as("key"));
     Column[] values = columns(table.hasRawValue() ? valueColumns() : table.columnNames());
     Column isDeleted = isMarked ? col(DELETED) : deletes ? isEmpty() : lit(false);
-    fields.add(value(values, isDeleted, deletes).as("value"));
+    fields.add(value(values, isDeleted, deletes, zone).as("value"));
     return named.select(fields.toArray(Column[]::new));
   }
 
-  private Column value(Column[] values, Column isDeleted, boolean deletes) {
+  private Column value(Column[] values, Column isDeleted, boolean deletes, String zone) {
     KafkaFormat format = table.valueFormat();
-    if (table.hasChanges()) return format.encodeChange(values, isDeleted, deletes ? "u" : "c");
-    Column value = format.encode(values);
+    if (table.hasChanges())
+      return format.encodeChange(values, isDeleted, deletes ? "u" : "c", zone);
+    Column value = format.encode(values, zone);
     return deletes ? when(not(isDeleted), value) : value;
   }
 

@@ -40,6 +40,7 @@ public final class JsonRecords implements Serializable {
   private final String zone;
   private final boolean arrays;
   private transient FailureSafeParser<byte[]> parser;
+  private transient JsonObjects objects;
 
   /**
    * @param columns the columns of the rows; `BROKEN` is added to them
@@ -76,21 +77,31 @@ public final class JsonRecords implements Serializable {
 
   /** Returns a text as a row. The generated code calls it. */
   public InternalRow row(byte[] bytes) {
-    if (parser == null) parser = parser();
+    if (parser == null) open();
+    var fitting = objects == null ? null : objects.read(bytes);
+    return fitting == null ? rowBySpark(bytes) : fitting;
+  }
+
+  /** Returns a text as a row; `row` reads most of those that fit in another way. */
+  InternalRow rowBySpark(byte[] bytes) {
+    if (parser == null) open();
     var rows = parser.parse(bytes);
     return rows.hasNext() ? rows.next() : null;
   }
 
-  private FailureSafeParser<byte[]> parser() {
+  private void open() {
     var columns = new StructType();
     for (var field : schema.fields())
       if (!field.name().equals(BROKEN)) columns = columns.add(field);
     var raw = new JacksonParser(columns, jsonOptions(), arrays, Sequences.of());
-    return new FailureSafeParser<>(
-        bytes -> raw.parse(bytes, JsonRecords::open, UTF8String::fromBytes),
-        PermissiveMode$.MODULE$,
-        schema,
-        BROKEN);
+    parser =
+        new FailureSafeParser<>(
+            bytes -> raw.parse(bytes, JsonRecords::open, UTF8String::fromBytes),
+            PermissiveMode$.MODULE$,
+            schema,
+            BROKEN);
+    if (JsonObjects.canRead(columns, options.keySet()))
+      objects = new JsonObjects(columns, schema, raw);
   }
 
   private static JsonParser open(JsonFactory factory, byte[] bytes) {

@@ -65,13 +65,13 @@ class KafkaFormatTest {
     KafkaFormat raw =
         new KafkaFormat("raw", new StructType().add("a", DataTypes.LongType), Map.of(), "UTC");
     Column expected = col("a").cast(DataTypes.StringType).cast(DataTypes.BinaryType);
-    assertEquals(expected, raw.encode(new Column[] {col("a")}));
+    assertEquals(expected, raw.encode(new Column[] {col("a")}, "UTC"));
   }
 
   @Test
   void passesBytesThroughRaw() {
     KafkaFormat raw =
         new KafkaFormat("raw", new StructType().add("a", DataTypes.BinaryType), Map.of(), "UTC");
-    assertEquals(col("a"), raw.encode(new Column[] {col("a")}));
+    assertEquals(col("a"), raw.encode(new Column[] {col("a")}, "UTC"));
   }
 }
