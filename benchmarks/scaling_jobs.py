@@ -89,7 +89,7 @@ def idle(engine: Bench, seconds: float, jobs: int) -> Iterator[Idle]:
 
 
 def create_idle_jobs(engine: Bench, numbers: range) -> None:
-    """Create jobs that look every second for new files in a table that gets none."""
+    """Create jobs that check every second for new files in a table that gets none."""
     engine.run("CREATE TABLE IF NOT EXISTS nothing_new (value BIGINT) USING parquet")
     engine.run("INSERT INTO nothing_new VALUES (1)")
     _run_parallel(numbers, lambda number: _make(engine, f"idle_{number}", "nothing_new", 1000))

@@ -106,7 +106,7 @@ class Cancellation:
     def end_with_engine(self, note: str = "") -> None:
         """Wake the statement because the engine stops: its client cannot know what it has changed.
 
-        note: what else the message of its error says.
+        note: a further sentence of its message.
         """
         self.cancel(f"The engine is stopping. {note}".rstrip(), ENGINE_STOPS)
 

@@ -298,9 +298,9 @@ def test_health_needs_no_token(server: RunningServer, engine: ServedEngine) -> N
 def test_leader_without_its_store_refuses_statements(server: RunningServer, engine: ServedEngine) -> None:
     engine.leads = False
     for path, body in (("/v1/sql", '{"statement": "SELECT 1"}'), ("/v1/sessions", "{}")):
-        refused = request(server, "POST", path, body)
-        assert (refused.status, refused.error["condition"]) == (503, "JETSQL.NOT_LEADER")
-        assert "cannot reach its store" in refused.error["message"]
+        answer = request(server, "POST", path, body)
+        assert (answer.status, answer.error["condition"]) == (503, "JETSQL.NOT_LEADER")
+        assert "cannot reach its store" in answer.error["message"]
     engine.leads = True
     assert request(server, "POST", "/v1/sessions", "{}").status == 201
 

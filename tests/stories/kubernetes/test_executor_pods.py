@@ -103,8 +103,8 @@ def check_without_replacement(release: ChartRelease, jobs: ChartJobs, message: s
     release.wait_until(lambda: release.log().count(message) > 10, f"the log does not have '{message}'")
     jobs.check(jobs.send())
     assert len(release.members()) == 1
-    [refused] = release.members("STARTING").values()
-    assert message in refused["reason"]
+    [missing] = release.members("STARTING").values()
+    assert message in missing["reason"]
 
 
 def test_exceeded_quota_is_logged_and_harms_no_job(release: ChartRelease, jobs: ChartJobs) -> None:

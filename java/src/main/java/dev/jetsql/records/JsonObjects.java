@@ -62,7 +62,7 @@ final class JsonObjects {
     }
   }
 
-  /** Returns whether each column is the field with its name, or else NULL. */
+  /** Returns whether each column is the field with its name, and NULL without one. */
   static boolean canRead(StructType columns, Set<String> options) {
     return options.stream()
             .noneMatch(each -> OF_WHOLE_OBJECTS.contains(each.toLowerCase(Locale.ROOT)))
