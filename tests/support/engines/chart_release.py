@@ -114,9 +114,14 @@ class ChartRelease:
 
     def leader(self) -> str:
         """Return the name of the leader's pod, for which it waits."""
-        self.wait_until(lambda: len(self.pods(_LEADER)) == 1, "no pod is the leader")
-        [name] = self.pods(_LEADER)
-        return name
+        found: list[str] = []
+
+        def is_found() -> bool:
+            found[:] = self.pods(_LEADER)
+            return len(found) == 1
+
+        self.wait_until(is_found, "no pod is the leader")
+        return found[0]
 
     def standby(self) -> str:
         """Return the name of the standby's pod, for which it waits."""
