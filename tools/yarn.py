@@ -10,6 +10,7 @@ while it runs, each user of this machine can run programs as this user.
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import shutil
@@ -83,6 +84,12 @@ class Yarn:
         nodes = (self._get("nodes")["nodes"] or {}).get("node", [])
         return {each["nodeHostName"]: each["state"] for each in nodes}
 
+    def kill_applications(self) -> None:
+        """End all applications, as an administrator does."""
+        for application in (self._get("apps")["apps"] or {}).get("app", []):
+            if application["state"] == "RUNNING":
+                self._put(f"apps/{application['id']}/state", {"state": "KILLED"})
+
     def executor(self, id_: str) -> psutil.Process:
         """Return the process of an executor of Spark."""
         containers = [each for node in self.nodes.values() for each in node.children(recursive=True)]
@@ -122,10 +129,19 @@ class Yarn:
 
     def _get(self, path: str) -> dict[str, Any]:
         """Return the answer of the ResourceManager. Raises OSError."""
-        url = f"http://{_LOOPBACK}:{self._ports['webapp.address']}/ws/v1/cluster/{path}"
-        request = urllib.request.Request(url, headers={"Accept": "application/json"})
+        request = urllib.request.Request(self._url(path), headers={"Accept": "application/json"})
         with urllib.request.urlopen(request, timeout=_REQUEST_SECONDS) as answer:
             return dict(json.load(answer))
+
+    def _put(self, path: str, value: dict[str, str]) -> None:
+        """Send a value to the ResourceManager as the user of this process. Raises OSError."""
+        url = f"{self._url(path)}?user.name={getpass.getuser()}"
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(url, json.dumps(value).encode(), headers, method="PUT")
+        urllib.request.urlopen(request, timeout=_REQUEST_SECONDS).close()
+
+    def _url(self, path: str) -> str:
+        return f"http://{_LOOPBACK}:{self._ports['webapp.address']}/ws/v1/cluster/{path}"
 
     def _core(self) -> dict[str, str]:
         return {"fs.defaultFS": "file:///", "hadoop.tmp.dir": str(self._folder / "tmp")}

@@ -29,6 +29,7 @@ from jetsql.engine.session import audit_records, extension, relation_views, stre
 from jetsql.engine.session import spark_statements as statements
 from jetsql.engine.session.engine_sessions import open_engine_session, open_user_session
 from jetsql.engine.session.spark_hints import hints_for
+from jetsql.engine.spark.spark_end import SparkEnd, unwatch_spark, watch_spark
 from jetsql.engine.spark.spark_endpoints import end_logins
 from jetsql.engine.spark.startup import (
     Session,
@@ -37,7 +38,6 @@ from jetsql.engine.spark.startup import (
     kill_process,
     load_kafka_connector,
     redact_table_options,
-    wait_for_end,
 )
 from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
@@ -272,6 +272,8 @@ class EngineInstance:
             self._archiving.cancel()
         atexit.unregister(self.close)
         try:
+            if self._owns_spark:
+                unwatch_spark(self.spark)
             if not is_stopped(self.spark):
                 streaming_selects.stop_all(self.spark)
             self._manager.close()
@@ -297,9 +299,12 @@ class EngineInstance:
         self._closed = True
         kill_process(self.spark)
 
-    def wait_for_spark(self) -> int:
-        """Block until Spark's process has ended, and return its exit code."""
-        return wait_for_end(self.spark)
+    def watch_spark(self) -> Callable[[], SparkEnd]:
+        """Kill Spark's process when its application ends before `close`.
+
+        Returns a function that blocks until the process has ended.
+        """
+        return watch_spark(self.spark)
 
     def record_crash(self, reason: str) -> None:
         """Store which job has ended Spark, before this process ends as well. reason: why Spark ended, a sentence."""

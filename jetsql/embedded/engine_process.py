@@ -2,8 +2,8 @@
 
 Invalid settings are refused before Spark starts, which takes seconds. The note in the home is written when the
 endpoints accept connections, marked when the engine stops, and removed when it has stopped. So a client that finds the
-note but cannot connect knows that the engine has crashed. When Spark's process ends, this process ends immediately,
-and the next start recovers the jobs.
+note but cannot connect knows that the engine has crashed. When Spark's process or its application ends, this process
+ends immediately, and the next start recovers the jobs.
 
 An engine whose store has a leader waits as a standby, see `standby`. A leader that finds another one kills its Spark,
 so that nothing of its jobs continues, and starts again with the same process id, as a standby.
@@ -38,7 +38,8 @@ from jetsql.embedded.process_log import logging_to
 from jetsql.embedded.service_manager import READY, STOPPING, notify_manager
 from jetsql.embedded.standby import Standby
 from jetsql.engine.runs.warm_up import WarmUp
-from jetsql.engine.spark.startup import Session, wait_for_end
+from jetsql.engine.spark.spark_end import SparkEnd, watch_spark
+from jetsql.engine.spark.startup import Session
 from jetsql.error_conditions import CONDITIONS
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
@@ -61,7 +62,7 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import
 
 _LOG: Final = logging.getLogger(__name__)
 SPARK_ENDED: Final = 3
-"""Exit code of the process after Spark's process has ended."""
+"""Exit code of the process after Spark's process or its application has ended."""
 
 _PRIVATE: Final = 0o077
 """The umask of the engine: all its files are for its owner alone."""
@@ -142,6 +143,7 @@ class _Service:
         self._token = open_engine.home_token(settings.home)
         self._engine: EngineInstance | None = None
         self._exit_reasons = ExitReasons()
+        self._watches_spark = False
         self._standby = Standby(
             settings, self._token, listening, certificate, stop, self._on_standby, partial(remove_note, settings.home)
         )
@@ -232,7 +234,7 @@ class _Service:
             raise EngineError("ENDPOINT_NOT_ENCRYPTED", message, hint=hint)
 
     def wait_until_leading(self, lease: Lease, spark: Session, warm_up: WarmUp) -> bool:
-        self._watch_spark(lambda: wait_for_end(spark))
+        self._watch_spark(partial(watch_spark, spark))
         return self._standby.wait(lease, warm_up)
 
     def _on_standby(self) -> None:
@@ -254,18 +256,19 @@ class _Service:
             remove_note(self._settings.home)
             self._hooks.restart(self._home_lock.hand_over())
 
-    def _watch_spark(self, wait: Callable[[], int]) -> None:
-        """End this process when Spark's process ends. wait: blocks until then, and returns its exit code."""
-        threading.Thread(target=self._end_with_spark, args=(wait,), name="spark-watch", daemon=True).start()
+    def _watch_spark(self, watch: Callable[[], Callable[[], SparkEnd]]) -> None:
+        """End this process when Spark ends, unless it watches Spark already. watch: see `watch_spark`"""
+        if self._watches_spark:
+            return
+        self._watches_spark = True
+        threading.Thread(target=self._end_with_spark, args=(watch(),), name="spark-watch", daemon=True).start()
 
-    def _end_with_spark(self, wait: Callable[[], int]) -> None:
-        code = wait()
+    def _end_with_spark(self, wait: Callable[[], SparkEnd]) -> None:
+        end = wait()
         if self._stop.is_set() if self._engine is None else self._engine.is_closing:
             return
-        _LOG.error(
-            "Spark's process ended with exit code %d, and the engine ends with it; the next start recovers", code
-        )
-        reason = self._exit_reasons.describe(code)
+        _LOG.error("%s, and the engine ends with it; the next start recovers", _describe_end(end))
+        reason = None if end.reason is not None else self._exit_reasons.describe(end.exit_code)
         if reason is not None and self._engine is not None:
             self._record_crash(self._engine, reason)
         remove_note(self._settings.home)
@@ -286,7 +289,7 @@ class _Service:
             self._hooks.prepare(engine)
             if self._stop.is_set():
                 return
-            self._watch_spark(engine.wait_for_spark)
+            self._watch_spark(engine.watch_spark)
             with engine.open_endpoints(self._settings.endpoints, self._token) as addresses:
                 note = self._write_note(addresses, Role.LEADER)
                 with declared_jobs(engine, self._settings.kubernetes_jobs_user):
@@ -370,6 +373,14 @@ class _Service:
         server.should_exit = True
         await serving
         await asyncio.to_thread(http_server.close)
+
+
+def _describe_end(end: SparkEnd) -> str:
+    """Return what has ended and why, as the beginning of a sentence."""
+    if end.reason is None:
+        return f"Spark's process ended with exit code {end.exit_code}"
+    reason = end.reason.rstrip(".") or "Spark gives no reason, but the log before this line may have one"
+    return f"Spark's application has ended ({reason})"
 
 
 def _advertised_host(http: EndpointSettings) -> str:

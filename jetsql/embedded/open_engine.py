@@ -25,6 +25,7 @@ from jetsql.engine.jvm import java_classes
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.launch import SparkStart
 from jetsql.engine.runs.warm_up import WarmUp
+from jetsql.engine.spark.spark_end import unwatch_spark
 from jetsql.engine.spark.startup import (
     Session,
     has_active_session,
@@ -187,6 +188,7 @@ def _engine(
         spark = start(settings, storage)
         if owns_spark:
             undo.callback(spark.stop)
+            undo.callback(unwatch_spark, spark)
         if store is None:
             assert service is not None and database.lease is not None, "only these wait as standbys"
             warm_up = WarmUp(spark, _warm_up_folder(storage, home), database.read_jobs)

@@ -221,14 +221,28 @@ def test_process_in_a_stale_note_is_not_touched(jetsql: Bench) -> None:
     assert jetsql("stop", "--home", str(jetsql.home / "other")).returncode == ExitCode.SUCCESS
 
 
-def test_an_engine_whose_spark_dies_ends_with_it(jetsql: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({}, "Spark's process ended with exit code -9"),
+        (
+            {"JETSQL_TEST_END_REASON": "Master removed our application: KILLED."},
+            "Spark's application has ended (Master removed our application: KILLED)",
+        ),
+        ({"JETSQL_TEST_END_REASON": ""}, "Spark's application has ended (Spark gives no reason"),
+    ],
+    ids=["process", "application", "no reason"],
+)
+def test_an_engine_whose_spark_dies_ends_with_it(
+    jetsql: Bench, tmp_path: Path, environ: dict[str, str], words: str
+) -> None:
     dies = tmp_path / "dies"
-    served = jetsql.background("serve", JETSQL_TEST_SPARK_DIES=str(dies))
+    served = jetsql.background("serve", JETSQL_TEST_SPARK_DIES=str(dies), **environ)
     until(lambda: status(jetsql) == "up")
     jetsql.submit("orders")
     dies.touch()
     assert served.wait(timeout=60) == 3
-    assert "ERROR jetsql.embedded.engine_process: Spark's process ended with exit code -9" in jetsql.log
+    assert f"ERROR jetsql.embedded.engine_process: {words}" in jetsql.log
     assert jetsql.row("list-jobs")["name"] == "orders"
 
 

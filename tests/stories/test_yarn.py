@@ -6,6 +6,7 @@ The stories share the cluster, the engine and its two jobs. Each first waits unt
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -105,3 +106,20 @@ def test_no_port_is_open_beyond_loopback(engine: ClusterEngine, yarn: Yarn) -> N
     for row in engine.executors():
         mine = list(listeners(yarn.executor(row["id"])))
         assert mine and all(NEEDS_SECRET in call_rpc(found.port, found.address) for found in mine)
+
+
+def test_end_of_the_application_ends_the_engine(engine: ClusterEngine, yarn: Yarn) -> None:
+    process = engine_process(engine)
+    yarn.kill_applications()
+    wait_until(lambda: has_ended(process), "the engine runs without its application")
+    log = (engine.home / "engine.log").read_text(encoding="utf-8")
+    [reason] = re.findall(r"Spark's application has ended \((.*)\), and the engine ends with it", log)
+    assert reason.startswith("YARN application has exited unexpectedly with state KILLED!")
+    assert "was killed by user" in reason
+    engine.start()
+    wait_executors(engine)
+    check_rows(engine)
+
+
+def has_ended(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE

@@ -46,6 +46,7 @@ from jetsql.engine.sinks.job_sinks import JobSinks
 from jetsql.engine.sinks.sink_kinds import check_sinks
 from jetsql.engine.spark.derby_backup import back_up_derby
 from jetsql.engine.spark.executors import list_members, watch_members
+from jetsql.engine.spark.spark_end import is_ending
 from jetsql.engine.watchdogs.resource_watchdog import ResourceWatchdog
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -340,6 +341,10 @@ class SparkRuntime:
 
     def watch(self, run: RunId, wait: int) -> None:
         self._runs.watch(run, wait)
+
+    @property
+    def is_ending(self) -> bool:
+        return is_ending(self._spark)
 
     def recover_sink(self, job: Job) -> None:
         with self._catalog.reading_once():

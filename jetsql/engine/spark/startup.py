@@ -420,7 +420,7 @@ def is_lost(error: BaseException) -> bool:
     return is_unanswered or isinstance(error, Py4JNetworkError | ConnectionError)
 
 
-def wait_for_end(spark: Session) -> int:
+def wait_for_process(spark: Session) -> int:
     """Block until Spark's process has ended, and return its exit code."""
     process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
     return int(process.wait())

@@ -360,6 +360,10 @@ class JobRunner(Protocol):
         reported too. wait: a number that increases with each call.
         """
 
+    @property
+    def is_ending(self) -> bool:
+        """Return whether this engine ends because Spark has ended, and fails all that jobs do."""
+
     def recover_sink(self, job: Job) -> None:
         """Finish or roll back a partly written batch in the job's sink after a crash, without starting the job."""
 

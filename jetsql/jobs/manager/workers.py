@@ -1,7 +1,7 @@
 """Worker threads that carry out the actions of steps and report the results as events.
 
 The actions of one job run in their order (a stop never overtakes its start), those of different jobs in parallel. A
-failed action is reported as an event.
+failed action is reported as an event. When the engine ends with its Spark, no failure is: the next engine continues.
 
 Threads are daemons that are started when needed and used again: Spark's catalogue opens a store for each new thread.
 `ThreadPoolExecutor` is not used: it accepts no work while the interpreter exits, and an engine that was not closed has
@@ -46,13 +46,14 @@ from jetsql.jobs.lifecycle.events import (
     WorkerAction,
     WriteSnapshot,
 )
-from jetsql.jobs.lifecycle.runtime import BatchCommitted, JobRuntime, RunIdle, RuntimeEvent
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, JobRuntime, RunFailed, RunIdle, RuntimeEvent
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 
 T = TypeVar("T")
 Work = Callable[[], None]
 _PARALLEL_STARTS: Final = 8  # a start plans a query; more of them in parallel would only compete for the processor
 _IDLE_SECONDS: Final = 30.0
+_FAILURES: Final = (CleanupFailed, RunFailed, SnapshotFailed, StartFailed, StopFailed, UpdateFailed)
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -65,7 +66,7 @@ class Workers:
         report: called on worker threads with every event. stop_deadline: seconds until a stop is forced.
         """
         self._runtime = runtime
-        self._report = report
+        self._listener = report
         self._stop_deadline = stop_deadline
         self._starting = BoundedSemaphore(_PARALLEL_STARTS)
         self._chains: dict[str, deque[Work]] = {}
@@ -182,6 +183,12 @@ class Workers:
             event = replace(event, begun_after=max(begun_after, event.begun_after))
         self._report(event)
 
+    def _report(self, event: RunEvent) -> None:
+        if _is_failure(event) and self._runtime.is_ending:
+            _LOG.info("Spark has ended, so this is no failure of a job: %s", event)
+            return
+        self._listener(event)
+
     def _runtime_report(self, event: RuntimeEvent) -> None:
         self._report(event)
 
@@ -252,6 +259,10 @@ class Workers:
             self._runtime.watch(run, wait)
         except Exception as error:
             _LOG.warning("The triggers of run %s cannot be watched: %s", run, self.cause_of(error).message)
+
+
+def _is_failure(event: RunEvent) -> bool:
+    return isinstance(event, _FAILURES) or (isinstance(event, TrialProbed) and event.cause is not None)
 
 
 class _Threads:

@@ -103,6 +103,15 @@ def test_a_first_batch_that_fails_is_final_too(jobs: JobsHarness) -> None:
     assert jobs.titles(job.id)[:3] == ["submitted", "running", "failed"]
 
 
+def test_failures_after_the_end_of_spark_change_no_job(jobs: JobsHarness) -> None:
+    job_id = jobs.make()
+    jobs.runtime.is_ending = True
+    jobs.runtime.fail(job_id, FATAL_ERROR)
+    jobs.runtime.is_ending = False
+    assert jobs.reply("SUSPEND JOB j")[0] == "SUSPENDED"
+    assert "failed" not in jobs.titles(job_id) and jobs.job(job_id).cause is None
+
+
 def test_create_says_when_the_first_batch_takes_long(tmp_path: Path) -> None:
     with run_manager(tmp_path, InMemoryRuntime(quiet=True), replace(QUICK, create_wait_seconds=0.0)) as jobs:
         message = jobs.reply(CREATE)[1]

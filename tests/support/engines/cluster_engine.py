@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 import jetsql
 from jetsql.client.dbapi import Connection
 from tools.cluster import ROOT, wait_until
@@ -33,8 +35,20 @@ class ClusterEngine:
     def stop(self) -> None:
         self._command("stop")
 
-    def _command(self, word: str, **more: str) -> None:
-        environ = {
+    def serve(self) -> psutil.Popen:
+        """Start the engine as a service manager does, and return its process."""
+        return psutil.Popen(
+            [sys.executable, "-m", "jetsql", "serve"],
+            env=self._environ(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def connect(self) -> None:
+        """Wait until the engine answers, and connect to it."""
+        self._command("status", "--wait", "400")
+        self.connection = jetsql.connect(home=self.home, start=False)
+
+    def _environ(self, **more: str) -> dict[str, str]:
+        return {
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "JETSQL_CONFIG": os.devnull,
@@ -45,11 +59,14 @@ class ClusterEngine:
             **self._variables,
             **more,
         }
+
+    def _command(self, *words: str, **more: str) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "jetsql", word],
-            env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240, check=False,
+            [sys.executable, "-m", "jetsql", *words],
+            env=self._environ(**more), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=500,
+            check=False,
         )  # fmt: skip
-        assert done.returncode == 0, f"{word}: {done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
 
     def sql(self, text: str) -> list[dict[str, Any]]:
         assert self.connection is not None, "it is started first"

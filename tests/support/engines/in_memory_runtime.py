@@ -117,6 +117,7 @@ class InMemoryRuntime:
     quiet: bool = False  # runs do not commit batches by themselves
     hangs: bool = False  # the preparation of an update takes until it is cancelled
     graceful: bool = True  # the result of a stop
+    is_ending: bool = False  # its Spark has ended
     runs: dict[str, Run] = field(default_factory=dict)
     waits: dict[str, int] = field(default_factory=dict)  # the newest that watches a job; its next triggers begin later
     calls: list[str] = field(default_factory=list)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC
 from pathlib import Path
@@ -20,6 +20,7 @@ from jetsql.backup.backup_manifest import BackupManifest
 from jetsql.backup.make_backup import BackedUpHome, OnlineBackups
 from jetsql.embedded.endpoints import Addresses
 from jetsql.embedded.open_engine import Service
+from jetsql.engine.spark.spark_end import SparkEnd
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
 from jetsql.home.storage import storage_of
@@ -121,6 +122,7 @@ class Managed:
         self.limits = UserLimits(limits, self.accounts)
         self.manager.start()
         self.dead = threading.Event()
+        self.end_reason: str | None = None  # of the application of its Spark
         self.is_closing = False
 
     @property
@@ -174,9 +176,12 @@ class Managed:
     def open_endpoints(self, settings: EndpointSettings, token: str) -> AbstractContextManager[Addresses]:
         return nullcontext(Addresses())
 
-    def wait_for_spark(self) -> int:
-        self.dead.wait()
-        return -9
+    def watch_spark(self) -> Callable[[], SparkEnd]:
+        def wait() -> SparkEnd:
+            self.dead.wait()
+            return SparkEnd(-9, self.end_reason)
+
+        return wait
 
     def close(self) -> None:
         if self.is_closing:

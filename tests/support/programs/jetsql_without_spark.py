@@ -1,8 +1,8 @@
 """The program `jetsql` with engines without Spark, which start in tenths of a second.
 
 JETSQL_TEST_LATE=FILE delays a start until the file exists, before the engine owns its home; JETSQL_TEST_SLOW_START=FILE
-does so afterwards. JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file exists. JETSQL_TEST_BREAKS: the start fails
-unexpectedly.
+does so afterwards. JETSQL_TEST_SPARK_DIES=FILE: Spark ends when the file exists, and JETSQL_TEST_END_REASON is the
+reason of its application. JETSQL_TEST_BREAKS: the start fails unexpectedly.
 """
 
 import os
@@ -31,6 +31,7 @@ def open_without_spark(settings: Any, service: Any) -> Any:
     if "JETSQL_TEST_BREAKS" in os.environ:
         raise RuntimeError("it breaks")
     engine = open_managed(settings, service)
+    engine.end_reason = os.environ.get("JETSQL_TEST_END_REASON")
     await_file("JETSQL_TEST_SLOW_START")
     if "JETSQL_TEST_SPARK_DIES" in os.environ:
         threading.Thread(target=lambda: (await_file("JETSQL_TEST_SPARK_DIES"), engine.dead.set()), daemon=True).start()
