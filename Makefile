@@ -37,7 +37,7 @@ help:
 	@echo "make test-sparks     chosen tests on the older Sparks (half an hour; the first time fetches some 1 GB)"
 	@echo "make test-kubernetes the stories on a real Kubernetes on this machine, as root (some 40 minutes; the first time fetches some 1 GB"
 	@echo "                     and builds Kubernetes and Helm, which takes 15 minutes of processor time)"
-	@echo "make image           the image of the engine, as root, with Debian's buildah"
+	@echo "make image           the image of the engine, as root, with Debian's buildah (VARIANT=delta, VARIANT=iceberg)"
 	@echo "make docs            the documentation site, in build/site"
 	@echo "make console         the scripts and styles of the web console, after a change in console/ (needs Node and npm)"
 	@echo "make bench           the benchmarks; the last one compares this checkout with the commit of BASE=REV (default: HEAD^)"
@@ -133,7 +133,7 @@ test-kubernetes:
 
 image:
 	@tools/prepare java buildah
-	@$(PYTHON) -m tools.kubernetes image
+	@$(PYTHON) -m tools.kubernetes image --variant $(or $(VARIANT),plain)
 
 docs:
 	@tools/prepare

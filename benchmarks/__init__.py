@@ -5,6 +5,7 @@
     python -m benchmarks.lifecycle     CREATE, SUSPEND, RESUME, RESTART, DROP, SHOW JOBS
     python -m benchmarks.commands      commands and the shell's prompt, with a running engine
     python -m benchmarks.startup       the start from the process to the first result, compared with bare Spark
+    python -m benchmarks.container     the start from the container to the first answer
     python -m benchmarks.scaling       executors that join and are killed, many jobs, idle jobs
     python -m benchmarks.kafka         streams through topics, compared with PySpark
     python -m benchmarks.completion    the processor time that a key press costs in the shell

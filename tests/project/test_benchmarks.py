@@ -29,6 +29,7 @@ from tests.support.paths import ROOT
         ("nexmark.throughput", "--events"),
         ("lifecycle", "--master"),
         ("startup", "--master"),
+        ("container", "--variant"),
         ("commands", "--calls"),
         ("compare", "--pairs"),
         ("completion", "--tables"),

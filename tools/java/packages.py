@@ -60,8 +60,7 @@ def connectors(spark: str | None = None) -> list[Path]:
 
 def connector_uris(spark: str | None = None, names: Iterable[str] = _COMPILED) -> list[str]:
     """Return the URIs of the connectors' packages, for `fetch`. spark: such as 4.1; None is the newest."""
-    lines = _CONNECTORS.read_text(encoding="utf-8").splitlines()
-    table = dict(line.split(" = ", 1) for line in lines if " = " in line)
+    table = _table()
     version = spark or supported_sparks()[-1]
     uris = [uri for connector in names for uri in table[f"{connector}.{version}"].split()]
     return [_EXCLUDED.sub(lambda name: table[name[0].lower()], uri) for uri in uris]
@@ -69,8 +68,21 @@ def connector_uris(spark: str | None = None, names: Iterable[str] = _COMPILED) -
 
 def supported_sparks() -> list[str]:
     """Return the versions of Spark that have connectors, the oldest first."""
-    text = _CONNECTORS.read_text(encoding="utf-8")
-    return sorted(re.findall(r"^kafka\.(\S+) =", text, re.M))
+    return sorted(key.removeprefix("kafka.") for key in _table() if key.startswith("kafka."))
+
+
+def newest_spark(names: Iterable[str]) -> str:
+    """Return the newest version of Spark that has all the connectors."""
+    table, names = _table(), tuple(names)
+    return next(
+        spark for spark in reversed(supported_sparks()) if all(f"{connector}.{spark}" in table for connector in names)
+    )
+
+
+def _table() -> dict[str, str]:
+    """Return the packages by `CONNECTOR.SPARK`, and the lists of excluded ones."""
+    lines = _CONNECTORS.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" = ", 1) for line in lines if " = " in line)
 
 
 def fetch(*uris: str) -> list[Path]:
