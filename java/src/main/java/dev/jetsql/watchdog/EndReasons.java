@@ -13,8 +13,8 @@ import org.apache.logging.log4j.core.config.Property;
 import org.apache.spark.SparkContext;
 
 /**
- * The reasons for which Spark's application ends. Spark only logs them: the event of the end has
- * no reason, and Spark has no other interface for it. The log comes first, before running jobs fail.
+ * The reasons for which Spark's application ends. Spark only logs them: the event of the end has no
+ * reason, and Spark has no other interface for it. The log comes first, before running jobs fail.
  */
 final class EndReasons extends AbstractAppender {
   private static final List<String> LOGGERS =
