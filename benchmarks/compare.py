@@ -25,7 +25,7 @@ from typing import Final
 
 import click
 
-from benchmarks.processes import line, started
+from benchmarks.processes import end, line, started
 from benchmarks.reporting import figure, figures, introduce, middle, say, table, text
 from benchmarks.short import SHORT, START
 
@@ -65,6 +65,7 @@ def worktree(commit: str) -> Iterator[Path]:
 
     Raises ClickException when it is no commit, or its Java sources do not compile.
     """
+    _run(_ROOT, sys.executable, "-m", "tools.java.jar")
     with tempfile.TemporaryDirectory(prefix="jetsql-compare-") as folder:
         tree = Path(folder) / "tree"
         _run(_ROOT, "git", "worktree", "add", "--quiet", "--detach", str(tree), commit)
@@ -98,12 +99,21 @@ def measure_pair(trees: Sequence[Path], names: Sequence[str], master: str, memor
     ):
         for name in names:
             for process, figures_of_tree in zip((first, second), measured, strict=True):
-                assert process.stdin is not None
-                process.stdin.write(f"{name}\n")
-                process.stdin.flush()
-                for key, value in json.loads(line(process)).items():
+                for key, value in _run_benchmark(process, name).items():
                     figures_of_tree[f"{name}: {key}"] = value
+        for process in (first, second):
+            end(process)
     return measured
+
+
+def _run_benchmark(process: subprocess.Popen[str], name: str) -> dict[str, float]:
+    assert process.stdin is not None
+    process.stdin.write(f"{name}\n")
+    process.stdin.flush()
+    while not (text := line(process)).startswith("{"):  # what a client prints
+        continue
+    figures_by_name: dict[str, float] = json.loads(text)
+    return figures_by_name
 
 
 def compare(here: Path, there: Path, names: Sequence[str], pairs: int, master: str, memory: str) -> list[Comparison]:

@@ -71,8 +71,17 @@ def line(process: subprocess.Popen[str]) -> str:
     return text.strip()
 
 
+def end(process: subprocess.Popen[str]) -> None:
+    """Close the input of a process, and wait until it has ended. It deletes its files meanwhile."""
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+
+
 def kill(process: subprocess.Popen[str]) -> None:
     """Kill a process (kill -9) with its children, if it still runs."""
+    if process.poll() is not None:
+        return
     try:
         family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
     except psutil.NoSuchProcess:

@@ -82,7 +82,7 @@ def kafka(engine: Bench) -> Figures:
     figures = {}
     with running_kafka() as broker:
         streams = Streams(engine, broker)
-        source = streams.source("rows")
+        source = streams.source("all_rows")
         streams.fill(source, _ROWS)
         for way in (EXACTLY_ONCE, AT_LEAST_ONCE):
             runs = [streams.drain(way, PROJECTION, source) for _ in range(2)]
