@@ -105,8 +105,9 @@ def test_the_home_has_an_owner_while_the_next_program_imports(tmp_path: Path, mo
     monkeypatch.setattr(sys, "meta_path", [watch, *sys.meta_path])
     with socket.socket() as listening:
         hooks = ServiceHooks(lambda engine: None, lambda note: None, restart_never, lost)
-        _Service(Settings(tmp_path), hooks, Event(), listening)
+        service = _Service(Settings(tmp_path), hooks, Event(), listening)
     assert watch.owned == [True] and owner(tmp_path) is not None
+    del service  # until here, it holds the lock
 
 
 def test_standby_is_stopped_while_its_store_is_unreachable(tmp_path: Path) -> None:
