@@ -17,6 +17,7 @@ from jetsql.engine.session.extension import EngineCallbacks
 from jetsql.errors import EngineError
 from tests.support.paths import ROOT
 from tools.java import checks, jar
+from tools.java.packages import BuildError
 
 PACKAGES = (
     # Each package may import those before it.
@@ -112,6 +113,14 @@ def test_a_change_of_a_source_makes_the_jar_stale(tmp_path: Path, monkeypatch: p
     assert jar.is_current()
     source.write_text("class A { }")
     assert not jar.is_current()
+
+
+def test_jar_without_all_classes_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jar, "JAR", tmp_path / "a.jar")
+    monkeypatch.setattr(jar, "javac", lambda *compiled: None)
+    with pytest.raises(BuildError, match="left out"):
+        jar.build()
+    assert not jar.JAR.exists()
 
 
 def test_missing_jar_is_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
