@@ -59,4 +59,4 @@ class StatementTurns:
             running = tuple(self._running)
             self._changed.notify_all()
         for cancellation in running:
-            cancellation.cancel(_STOPS)
+            cancellation.end_with_engine()
