@@ -3,8 +3,8 @@
 The base is a minimal Debian with Python and Java, from Debian's packages. The Python packages and the connectors are
 downloaded before the build, in the same way as for a development environment, and the build itself has no downloads.
 
-Two builds from the same base, packages and connectors are alike except for the archive of Java's classes: Java writes
-the addresses and the order in which its threads have loaded the classes. `compare_builds` shows it.
+Two builds from the same base, packages and connectors should be alike except for the archive of Java's classes: Java
+writes the addresses and the order in which its threads have loaded the classes. `compare_builds` shows what differs.
 """
 
 from __future__ import annotations
