@@ -60,7 +60,7 @@ class RequestNotSent(EngineError):
 
 
 class NotLeader(ReportedError):
-    """A standby refused the request. leader: the URL of the leader, empty if the standby knows none."""
+    """An engine that does not lead refused the request. leader: the URL of the leader, empty if it knows none."""
 
     def __init__(self, report: ErrorReport, leader: str) -> None:
         super().__init__(report)
@@ -349,7 +349,7 @@ def _response_error(response: HTTPResponse, url: str) -> Exception:
         payload = json.loads(content)
         error = to_exception(payload["error"])
         if isinstance(error, ReportedError) and error.report.condition == _NOT_LEADER:
-            return NotLeader(error.report, str(payload["leader"]))
+            return NotLeader(error.report, str(payload.get("leader", "")))
         return error
     except (ValueError, KeyError, TypeError):
         return _not_an_engine(url, response.status)

@@ -56,7 +56,7 @@ from jetsql.server.metrics_response import as_object
 from jetsql.server.parameter_values import bind_parameters
 from jetsql.server.prometheus import PrometheusResponse
 from jetsql.server.running_statements import Emit, ErrorReporter, RunningStatements, StatementRequest
-from jetsql.server.standby_app import health_response, unconfirmed_leader
+from jetsql.server.standby_app import health_response
 from jetsql.server.statement_response import (
     StatementResponse,
     collect_lines,
@@ -95,10 +95,6 @@ class ServedEngine(SessionFactory, ErrorReporter, Protocol):
 
     @property
     def closed(self) -> bool: ...
-
-    @property
-    def leads(self) -> bool:
-        """Return whether this engine surely leads; False while its store is out of reach, so that another may lead."""
 
     def run(self, text: str) -> StatementResult:
         """Run a statement in the engine's own session."""
@@ -159,7 +155,7 @@ class HttpServer:
         self._stop_listeners.append(on_stop)
 
     def respond_to_statement(self, request: StatementRequest) -> Response:
-        """Return the response that runs a statement. Raises StatementError if its id is in use."""
+        """Return the response that runs a statement. Raises the errors of `RunningStatements.add`."""
         return StatementResponse(self.running, request, self._threads)
 
     async def run_statement(self, request: StatementRequest) -> tuple[bytes | ErrorReport, ...]:
@@ -208,8 +204,6 @@ class HttpServer:
         ]
 
     async def _sql(self, http: Request) -> Response:
-        if not self._engine.leads:
-            return unconfirmed_leader()
         arrow = wire.ARROW_TYPE in http.headers.get("accept", "")
         return self.respond_to_statement(_statement(await read_json(http), arrow))
 
@@ -218,8 +212,6 @@ class HttpServer:
         return Response(status_code=202)
 
     async def _open_session(self, http: Request) -> Response:
-        if not self._engine.leads:
-            return unconfirmed_leader()
         opened = await self.on_thread(self.sessions.open)
         return JSONResponse({"session": opened.id, "schema": await self.on_thread(opened.session.schema)}, 201)
 

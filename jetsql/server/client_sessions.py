@@ -30,6 +30,10 @@ class Session(Protocol):
 
 
 class SessionFactory(Protocol):
+    @property
+    def leads(self) -> bool:
+        """Return whether this engine surely leads; False while its store is out of reach, so that another may lead."""
+
     def session(self) -> Session: ...
 
 
@@ -68,7 +72,8 @@ class ClientSessions:
         self._idle_closer.start()
 
     def open(self) -> ClientSession:
-        """Open a session. Raises EngineError ENGINE_NOT_REACHABLE when the limit is reached."""
+        """Open a session. Raises EngineError NOT_LEADER, and ENGINE_NOT_REACHABLE when the limit is reached."""
+        self.check_leadership()
         if len(self._sessions) >= self._most:
             raise EngineError(
                 "ENGINE_NOT_REACHABLE",
@@ -79,6 +84,15 @@ class ClientSessions:
         with self._lock:
             self._sessions[opened.id] = opened
         return opened
+
+    def check_leadership(self) -> None:
+        """Raise EngineError NOT_LEADER while the store is out of reach.
+
+        A statement would wait for the catalogue in the store, also when another engine leads already.
+        """
+        if not self._engine.leads:
+            message = "This engine cannot reach its store, and another engine may lead."
+            raise EngineError("NOT_LEADER", message, hint="Try again in a few seconds.")
 
     def close(self, session_id: str) -> None:
         """Close a session of the caller, if it is open. Its statements run to their end, except streaming selects.

@@ -88,8 +88,10 @@ class RunningStatements:
     def add(self, request: StatementRequest) -> None:
         """Add a statement, so that it can be cancelled.
 
-        Raises StatementError REQUEST_NOT_READABLE if a running statement of the session has its id, and LIMIT_EXCEEDED.
+        Raises EngineError NOT_LEADER, StatementError REQUEST_NOT_READABLE if a running statement of the session has its
+        id, and LIMIT_EXCEEDED.
         """
+        self._sessions.check_leadership()
         with self._lock:
             if request.key in self._running:
                 message = f"A statement with the id {request.id} is already running."

@@ -19,7 +19,6 @@ from jetsql.server.statement_response import error_response
 _OF_MACHINE: Final = ("master", "home", "pid")
 """The facts about an engine that only an admin sees."""
 _ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-_TRY_AGAIN: Final = "Try again in a few seconds."
 
 
 class StandbyServer:
@@ -87,20 +86,8 @@ class StandbyServer:
 def not_leader(leader: str) -> Response:
     """Return the response to a statement. leader: the URL of the leader; empty if there is none"""
     where = f"the leader is the engine at {leader}" if leader else "no engine leads at the moment"
-    hint = f"Send the statement to {leader}." if leader else _TRY_AGAIN
-    return _refusal(f"This engine is a standby, and {where}.", hint, leader)
-
-
-def unconfirmed_leader() -> Response:
-    """Return the response to a statement of a leader whose store is out of reach.
-
-    The statement would wait for the catalogue in the store, also when another engine leads already.
-    """
-    return _refusal("This engine cannot reach its store, and another engine may lead.", _TRY_AGAIN, leader="")
-
-
-def _refusal(message: str, hint: str, leader: str) -> Response:
-    error = EngineError("NOT_LEADER", message, hint=hint)
+    hint = f"Send the statement to {leader}." if leader else "Try again in a few seconds."
+    error = EngineError("NOT_LEADER", f"This engine is a standby, and {where}.", hint=hint)
     return JSONResponse({**wire.error_body(error.report()), "leader": leader}, 503)
 
 

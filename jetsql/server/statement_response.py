@@ -18,7 +18,7 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from jetsql.errors import ErrorReport
+from jetsql.errors import ErrorReport, JetSQLError
 from jetsql.request import ENGINE_STOPS
 from jetsql.server import wire
 from jetsql.server.running_statements import ClientDisconnected, Emit, RunningStatements, StatementRequest
@@ -40,6 +40,7 @@ _STATUS_OF_CONDITION: Final = {
     f"JETSQL.{ENGINE_STOPS}": 503,
     "JETSQL.ENGINE_NOT_REACHABLE": 503,
     "JETSQL.ENGINE_NOT_STARTED": 503,
+    "JETSQL.NOT_LEADER": 503,
 }
 _STATUS_OF_CLASS: Final = {"XX": 500, "58": 500, "53": 503, "55": 409}
 
@@ -102,10 +103,7 @@ class StatementResponse(Response):
 async def collect_lines(
     running: RunningStatements, request: StatementRequest, threads: ThreadPoolExecutor
 ) -> tuple[bytes | ErrorReport, ...]:
-    """Run a statement with a short result, and return its lines and the error, if there is one.
-
-    Raises StatementError if the id of the statement is in use.
-    """
+    """Run a statement with a short result, and return its lines and the error, if there is one."""
     lines: list[bytes | ErrorReport] = []
     await run_lines(running, request, threads, lines.append)
     return tuple(lines)
@@ -114,11 +112,12 @@ async def collect_lines(
 async def run_lines(
     running: RunningStatements, request: StatementRequest, threads: ThreadPoolExecutor, emit: Emit
 ) -> None:
-    """Run a statement. emit: called with each line, and with the error, on a thread.
-
-    Raises StatementError if the id of the statement is in use.
-    """
-    running.add(request)
+    """Run a statement on a thread. emit: called with each line, and with the error if there is one."""
+    try:
+        running.add(request)
+    except JetSQLError as error:
+        emit(error.report())
+        return
 
     def work() -> None:
         try:

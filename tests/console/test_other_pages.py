@@ -127,3 +127,14 @@ def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
     assert shown["kafka"] == "false"
     assert not any("hunter2secret" in value or "pa55word" in value for value in shown.values())
     assert shown["spark.my.password"] == "***"
+
+
+def test_pages_of_a_leader_without_its_store(
+    engine: Managed, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Managed, "leads", False)
+    page = browser.get("/console/members")
+    assert page.status == 200
+    assert "cannot reach its store, and another engine may lead" in page.visible
+    refused = browser.act("/console/run", {"title": "Suspend", "statement": "SUSPEND JOB orders"})
+    assert "cannot reach its store, and another engine may lead" in refused.visible
