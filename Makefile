@@ -152,6 +152,7 @@ bench:
 	@$(PYTHON) -m benchmarks.lakehouse
 	@$(PYTHON) -m benchmarks.nexmark
 	@$(PYTHON) -m benchmarks.scaling
+	@$(PYTHON) -m benchmarks.small_batches
 	@$(PYTHON) -m benchmarks.completion
 	@$(PYTHON) -m benchmarks.unit_tests
 	@$(PYTHON) -m benchmarks.users

@@ -7,6 +7,7 @@
     python -m benchmarks.startup       the start from the process to the first result, compared with bare Spark
     python -m benchmarks.container     the start from the container to the first answer
     python -m benchmarks.scaling       executors that join and are killed, many jobs, idle jobs
+    python -m benchmarks.small_batches  batches with one row, between files, between topics, and with state
     python -m benchmarks.kafka         streams through topics, compared with PySpark
     python -m benchmarks.completion    the processor time that a key press costs in the shell
     python -m benchmarks.unit_tests    100 unit tests of SQL files with `jetsql test`

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
 
 from benchmarks.engines import Bench
 from benchmarks.processes import processor_seconds
@@ -130,17 +132,18 @@ def _processor(engine: Bench, seconds: float) -> Mapping[str, float]:
     return {name: (processor_seconds(process) - before[name]) / elapsed * 100 for name, process in processes.items()}
 
 
+BATCH_FIGURES: Final = ("batches", "batch ms, median", "batch ms, 95th percentile", "processor ms/batch")
+"""The names of the figures of `batch_figures`."""
+
+
+def batch_figures(measured: Batches) -> list[Decimal]:
+    values = (measured.batches, measured.median, measured.percentile_95, measured.processor)
+    return [figure(value, 0) for value in values]
+
+
 def report_batches(measured: Iterable[Batches]) -> None:
-    names = ("batches", "batch ms, median", "batch ms, 95th percentile", "processor ms/batch")
-    columns = (text("parallel jobs"), *figures(*names))
-    rows = [
-        (
-            str(each.jobs),
-            *(figure(value, 0) for value in (each.batches, each.median, each.percentile_95, each.processor)),
-        )
-        for each in measured
-    ]
-    table(columns, rows)
+    columns = (text("parallel jobs"), *figures(*BATCH_FIGURES))
+    table(columns, [(str(each.jobs), *batch_figures(each)) for each in measured])
 
 
 def report_idle(measured: Iterable[Idle]) -> None:

@@ -19,7 +19,8 @@ from benchmarks.kafka_latency import MODES, measure_latency
 from benchmarks.kafka_streams import AT_LEAST_ONCE, EXACTLY_ONCE, PROJECTION, Streams
 from benchmarks.lifecycle import Lives, measure
 from benchmarks.overhead import WORKLOADS, Contest
-from benchmarks.scaling_jobs import create_idle_jobs, create_small_jobs, drop_jobs, measure_batches
+from benchmarks.scaling_jobs import create_idle_jobs, drop_jobs
+from benchmarks.small_batches import KINDS, measure_kind
 
 Figures = dict[str, float]
 START: Final = "start"
@@ -48,11 +49,8 @@ def statements(engine: Bench) -> Figures:
 
 
 def small_batches(engine: Bench) -> Figures:
-    create_small_jobs(engine, range(_SMALL_JOBS))
-    time.sleep(_WARM_UP_SECONDS)
-    measured = measure_batches(engine, _SMALL_JOBS, _SECONDS)
-    drop_jobs(engine, "small", range(_SMALL_JOBS))
-    return {"a batch of one row, processor ms": measured.processor}
+    measured = {kind: measure_kind(engine, kind, _SMALL_JOBS, _WARM_UP_SECONDS, _SECONDS) for kind in KINDS}
+    return {f"a batch of one row, {kind}, processor ms": each.processor for kind, each in measured.items()}
 
 
 def idle_jobs(engine: Bench) -> Figures:

@@ -13,8 +13,11 @@ table it uses the size of the whole table that the metastore stored at its creat
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType
 
@@ -32,6 +35,26 @@ _NULL_TEXT = "__HIVE_DEFAULT_PARTITION__"
 # Hadoop would start two processes to set the file's permissions.
 _NO_MARKER = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
+# Options of tables that a writer does not take.
+_UNSUPPORTED = ("path", "serialization.format")
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """The facts of a table that its files depend on."""
+
+    provider: str
+    """The format."""
+    partition_columns: tuple[str, ...]
+    """The columns whose values are the names of folders."""
+    options: dict[str, str]
+    """The options of the writer."""
+
+    @classmethod
+    def of(cls, table: TableFacts) -> TableFormat:
+        options = {key: value for key, value in table.options.items() if key.lower() not in _UNSUPPORTED}
+        return cls(table.provider, table.partition_columns, {**_NO_MARKER, **options})
+
 
 class BatchFiles:
     """The writer of one run's batches.
@@ -45,20 +68,24 @@ class BatchFiles:
         self._stateful = stateful
         self._ratio = 1.0
         self._last_bytes: int | None = None
+        self._write: tuple[TableFormat, Any] | None = None
 
     def write(self, rows: DataFrame, table: TableFacts, folder: str) -> int:
         """Write rows in the table's format and with its options to a folder. Return the row count."""
-        batches, session = java(rows.sparkSession).stream.Batches, rows.sparkSession._jsparkSession
-        read = int(batches.inputBytes(rows._jdf))
-        writer = self._merge(_without_null_texts(rows, table), read).write.format(table.provider).mode("overwrite")
-        writer = writer.options(**_writer_options(table))
-        if table.partition_columns:
-            writer = writer.partitionBy(*table.partition_columns)
-        written = json.loads(batches.write(session, writer._jwrite, folder))
+        read = int(java(rows.sparkSession).stream.Batches.inputBytes(rows._jdf))
+        merged = self._merge(rows, read)
+        written = json.loads(self._write_for(rows.sparkSession, TableFormat.of(table)).write(merged._jdf, folder))
         self._last_bytes = written["bytes"]
         if read > 0:
             self._ratio = max(written["bytes"] / read, _MIN_RATIO)
         return int(written["rows"])
+
+    def _write_for(self, session: SparkSession, table: TableFormat) -> Any:
+        """Return the BatchWrite, another one if the table has another format or other options now."""
+        if self._write is None or self._write[0] != table:
+            options, partitions = json.dumps(table.options), json.dumps(table.partition_columns)
+            self._write = table, java(session).files.BatchWrite.of(table.provider, options, partitions)
+        return self._write[1]
 
     def merge_if_small(self, rows: DataFrame) -> DataFrame:
         """Return the rows in one partition if a small batch is expected."""
@@ -78,20 +105,14 @@ class BatchFiles:
         return rows.coalesce(1)  # without a shuffle: the input is as small as the output, so one task processes both
 
 
-def _without_null_texts(rows: DataFrame, table: TableFacts) -> DataFrame:
+def check_null_texts(rows: DataFrame, partition_columns: Sequence[str]) -> DataFrame:
     """Return the rows, which fail if a partition column has the text that Hive's folders have for NULL.
 
     Readers would see NULL. If the same task also writes a NULL, Spark fails because the file already exists.
     """
     texts = {field.name for field in rows.schema.fields if isinstance(field.dataType, StringType)}
-    for name in (column for column in table.partition_columns if column in texts):
+    for name in (column for column in partition_columns if column in texts):
         column = sf.col(quoted_name(name))
         message = f"A row has the text {_NULL_TEXT} in the partition column {name}, which is read as NULL."
         rows = rows.withColumn(name, sf.when(column == _NULL_TEXT, sf.raise_error(sf.lit(message))).otherwise(column))
     return rows
-
-
-def _writer_options(table: TableFacts) -> dict[str, str]:
-    unsupported = ("path", "serialization.format")
-    options = {key: value for key, value in table.options.items() if key.lower() not in unsupported}
-    return {**_NO_MARKER, **options}

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import ComparedWriter, SinkContext, consume_rows
 from jetsql.engine.sinks.batch_records import FORMAT, BatchRecord, BatchRecords, damaged_record
-from jetsql.engine.sinks.file_sizing import BatchFiles
+from jetsql.engine.sinks.file_sizing import BatchFiles, check_null_texts
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.staging import STAGING
@@ -85,6 +85,9 @@ class StagedFiles(ComparedWriter):
             assert manifest is not None, "the manifest has just been listed"
             self._publish_again(manifest)
         self._files.delete(self._staging_root)  # of batches without a manifest, also of earlier leaders
+
+    def encode_rows(self, rows: DataFrame) -> DataFrame:
+        return check_null_texts(rows, self._sink.partition_columns)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table = self._context.catalog.require_sink_table(self._sink)

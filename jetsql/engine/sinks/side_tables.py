@@ -49,7 +49,15 @@ class SideTable(StagedFiles):
 
     def __init__(self, context: SinkContext, table: TableFacts, folder: str, suffix: str) -> None:
         job = context.job
-        sink = Sink(table.name, SinkKind.FILES, table.provider, table.location, table.created, table.columns)
+        sink = Sink(
+            table.name,
+            SinkKind.FILES,
+            table.provider,
+            table.location,
+            table.created,
+            table.columns,
+            table.partition_columns,
+        )
         super().__init__(replace(context, sink_plan=SinkPlan(sink, job.plan.guarantee)))
         self._job = f"{job.id}-{suffix}"
         self._manifests = Manifests(f"{context.checkpoints.job_folder(job.id)}/{folder}", context.checkpoints.files)
@@ -57,6 +65,6 @@ class SideTable(StagedFiles):
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         if not self._appends:
-            return super().write(rows, batch)
+            return super().write(self.encode_rows(rows), batch)
         rows.write.insertInto(quoted_table(self._sink.table))  # each run counts its batches from 0 again
         return None

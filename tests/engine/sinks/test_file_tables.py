@@ -111,6 +111,17 @@ def test_static_partition_column_list_and_by_name(source: Sql) -> None:
     assert counts == [("p", 3, 2), ("q", 3, 0), ("r", 3, 2)]
 
 
+def test_changed_options_apply_to_the_next_batch(source: Sql) -> None:
+    source("CREATE TABLE sink (id INT, name STRING) USING csv OPTIONS ('sep' = ',')")
+    source(f"CREATE JOB j {FAST} AS INSERT INTO sink SELECT id, name FROM STREAM src WHERE id > 3")
+    for id, separator in ((4, ","), (5, ","), (6, ";"), (7, ";")):
+        source(f"ALTER TABLE sink SET SERDEPROPERTIES ('sep' = '{separator}')")
+        source(f"INSERT INTO src VALUES ({id}, 'x', NULL)")
+        source("WAIT FOR JOB j UNTIL IDLE")
+    texts = {path.read_text() for path in location(source, "sink").glob("part-*")}
+    assert {text for text in texts if text} == {"4,x\n", "5,x\n", "6;x\n", "7;x\n"}
+
+
 @pytest.mark.slow
 def test_other_rows_stay_and_sessions_see_new_ones(source: Sql) -> None:
     source("CREATE TABLE sink (id INT) USING parquet")

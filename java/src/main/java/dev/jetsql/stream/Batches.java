@@ -13,15 +13,9 @@ import org.apache.spark.Dependency;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.plans.logical.CommandResult;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.classic.DataFrameWriter;
 import org.apache.spark.sql.classic.Dataset;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.FileScanRDD;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -30,10 +24,8 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper;
 import org.apache.spark.sql.streaming.StreamingQuery;
-import org.apache.spark.util.AccumulatorV2;
-import scala.Option;
 
-/** The files that a micro-batch reads, and the counts of what it writes. */
+/** The files, partitions and rows of a micro-batch. */
 public final class Batches {
   private static final long UNKNOWN = -1L;
 
@@ -129,37 +121,5 @@ public final class Batches {
     if (!(plan instanceof InMemoryRelation stored)
         || !stored.cacheBuilder().isCachedColumnBuffersLoaded()) return rows.count();
     return stored.computeStats().rowCount().get().toLong();
-  }
-
-  /**
-   * Writes rows to a folder and returns {"rows", "bytes"} from Spark's metrics. An Observation
-   * would have to process every row.
-   */
-  public static String write(SparkSession session, DataFrameWriter<?> writer, String folder)
-      throws JsonProcessingException {
-    LogicalPlan command = writer.saveCommand(Option.apply(folder));
-    var result =
-        (CommandResult) Dataset.ofRows(session, command).queryExecution().commandExecuted();
-    SparkPlan plan = innermost(result.commandPhysicalPlan());
-    var counts = Json.MAPPER.createObjectNode();
-    counts.put("rows", metric(plan, "numOutputRows"));
-    counts.put("bytes", metric(plan, "numOutputBytes"));
-    return Json.MAPPER.writeValueAsString(counts);
-  }
-
-  /**
-   * Returns the node that writes. Adaptive execution wraps it, several times when there is an
-   * exchange below it.
-   */
-  private static SparkPlan innermost(SparkPlan plan) {
-    if (plan instanceof AdaptiveSparkPlanExec adaptive) return innermost(adaptive.executedPlan());
-    if (plan instanceof QueryStageExec stage) return innermost(stage.plan());
-    return plan;
-  }
-
-  private static long metric(SparkPlan plan, String name) {
-    // SQLMetric declares `value` with two return types, and javac accepts neither.
-    AccumulatorV2<?, ?> metric = plan.metrics().apply(name);
-    return (Long) metric.value();
   }
 }
