@@ -232,7 +232,8 @@ LIMITS: Final = (
     ),
     Limit(
         "Real time",
-        "The trigger `realTime` works from Kafka to Kafka, at least once. All other jobs run in micro-batches.",
+        "The trigger `realTime` works from Kafka to Kafka, at least once; with state, on Spark 4.3. All other jobs run"
+        " in micro-batches.",
         "how-to/kafka.md#write-each-row-without-waiting-for-a-batch",
         "jetsql/jobs/planning/guarantee.py",
         "with the trigger realTime rows are written before their batch is committed",

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.java_classes import java
+from jetsql.engine.jvm.spark_version import spark_version
 from jetsql.engine.runs.run_context import RunContext
 from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.engine.spark.startup import is_stopped
@@ -23,6 +24,27 @@ from jetsql.jobs.lifecycle.runtime import RunIdle, RunProgressed
 from jetsql.jobs.model.job import Cause
 from jetsql.jobs.planning.option_rules import ALTERNATIVE, not_possible
 from jetsql.jobs.store.metrics import BatchMetrics
+
+_STATE_SINCE: Final = (4, 3)
+"""The first Spark whose real-time mode runs operators with state."""
+_STATEFUL: Final = ("StateStore", "Deduplicate", "TransformWithState")
+_REMEDIES: Final = {
+    "StreamingSymmetricHashJoin": (
+        "Give the job OPTIONS ('stateTtlMillis' = '...'), with which an inner join ON equal columns runs."
+    ),
+    "SortMergeJoin": "Let Spark broadcast the table, which must fit into memory: SELECT /*+ BROADCAST(t) */ ....",
+    "BroadcastNestedLoopJoin": "Compare columns of both sides by = in the condition of the join.",
+    "LookupJoin": "Keep the rows of the table in a table of files, or in a topic that a job updates.",
+    "EvalPython": "Write the function in SQL.",
+}
+"""Remedies by a part of the name of an operator that Spark does not support in real-time mode."""
+
+
+def _remedy(refused: str) -> str:
+    """Return what would help when Spark refuses operators, a sentence; empty if nothing is known."""
+    if spark_version() < _STATE_SINCE and any(part in refused for part in (*_STATEFUL, "StreamingSymmetricHashJoin")):
+        return "Spark 4.3 also runs queries with state in real-time mode."
+    return next((remedy for part, remedy in _REMEDIES.items() if part in refused), "")
 
 
 def check_real_time_query(session: SparkSession, query: Any, held_cores: int) -> int:
@@ -33,7 +55,7 @@ def check_real_time_query(session: SparkSession, query: Any, held_cores: int) ->
     """
     verdict = json.loads(java(session).stream.RealTimeCheck.check(session._jsparkSession, query))
     if "refused" in verdict:
-        raise not_possible(f"cannot run this query: {verdict['refused']}", None)
+        raise not_possible(f"cannot run this query: {verdict['refused']}", None, _remedy(verdict["refused"]))
     needed, cores = verdict["tasks"], java(session).stream.RealTimeCheck.cores(session._jsparkSession)
     if cores and needed > cores - held_cores:  # without cores, the run waits for executors and is then checked again
         others = f", {held_cores} of which other jobs with this trigger occupy" if held_cores else ""

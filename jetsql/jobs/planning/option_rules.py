@@ -7,7 +7,7 @@ transactions. The checks that need Spark are in `JobRuntime.check_real_time`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from jetsql.errors import Span, StatementError
@@ -22,7 +22,10 @@ MIN_MILLIS: Final = 5_000
 # With batches of 5 s, every hundredth row waits for the end of a batch; with batches of 60 s, no row does.
 DEFAULT_MILLIS: Final = 60_000
 ALTERNATIVE: Final = "Use the trigger 'interval', with a small 'snapshotIntervalMillis' for low latency."
-_STATE_TTL_REWRITE: Final = "state time to live"  # as the Java module names it
+_NO_STREAM: Final = "it reads no stream"
+# The rewrites of queries, as the Java module names them.
+_STATE_TTL_REWRITE: Final = "state time to live"
+_BY_TIME_REWRITES: Final = ("rows by time", "joins by time", "row patterns")
 
 OptionCheck = Callable[[Analysis, Options, OutputMode | None], None]
 """Raises StatementError without a place for a query or a sink to which an option does not apply. The last argument is
@@ -50,8 +53,7 @@ def check_state_ttl(analysis: Analysis, options: Options, mode: OutputMode | Non
     """Raise StatementError INVALID_OPTION_VALUE for a query without state that a time to live can remove."""
     if options.state_ttl_millis is None:
         return
-    in_real_time = "with the trigger realTime, no batch ends at which it could be removed"
-    reason = _general_refusal(analysis, options, in_real_time)
+    reason = "" if analysis.streaming else _NO_STREAM
     if not reason and mode is OutputMode.COMPLETE:
         reason = "INSERT OVERWRITE writes the whole result, which would lose rows"
     if not reason and not any(rewrite.rule == _STATE_TTL_REWRITE for rewrite in analysis.rewrites):
@@ -108,37 +110,54 @@ def check_accepted_topics(analysis: Analysis, options: Options, mode: OutputMode
 def _general_refusal(analysis: Analysis, options: Options, in_real_time: str) -> str:
     """Return why an option of streaming queries cannot apply; empty if it may. in_real_time: the trigger's reason."""
     if not analysis.streaming:
-        return "it reads no stream"
+        return _NO_STREAM
     return in_real_time if options.trigger is Trigger.REAL_TIME else ""
 
 
 def check_real_time(analysis: Analysis, options: StatementOptions, verb: Verb, target: Span | None) -> None:
     """Raise StatementError TRIGGER_NOT_POSSIBLE, NO_OUTPUT_MODE, INVALID_OPTION_VALUE at the token at fault."""
     place = options.value_place("trigger")
-    other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
-    if other is not None:
-        raise not_possible(f"requires Kafka sources; the format of {other.name} is {other.format}", place)
-    sink = analysis.sink
-    if len(analysis.sinks) > 1:
-        raise not_possible(f"requires a job with one table; this one writes {len(analysis.sinks)}", place)
-    if not traits_of(sink).is_topic:
-        raise not_possible(f"requires a Kafka sink; {sink.table} is a table USING {sink.provider}", place)
-    with_dead_letters = next((source for source in analysis.sources if source.has_dead_letters), None)
-    if with_dead_letters is not None:
-        requirement = f"dead letters, which 'on.error' of {with_dead_letters.name} requires"
-        raise not_possible(f"does not support {requirement}", place)
-    if analysis.marks_deleted:
-        raise not_possible("does not support a result that is updated by changes, which needs batches", place)
-    if sink.has_batch_numbers:
-        reason = "Spark writes messages before their batch is committed"
-        raise not_possible(f"does not support 'delivery.headers' of {sink.table}: {reason}", place)
+    refusal = next(_real_time_refusals(analysis), None)
+    if refusal is not None:
+        raise not_possible(refusal, place)
     _check_verb(analysis, verb, target)
     _check_interval(options)
 
 
-def not_possible(reason: str, place: Span | None) -> StatementError:
-    """Return the error TRIGGER_NOT_POSSIBLE. reason: a predicate to "the trigger realTime"."""
-    return StatementError("TRIGGER_NOT_POSSIBLE", f"The trigger realTime {reason}.", place=place, hint=ALTERNATIVE)
+def _real_time_refusals(analysis: Analysis) -> Iterator[str]:
+    """Yield why a job cannot have the trigger realTime, as predicates to "the trigger realTime"."""
+    other = next((source for source in analysis.sources if source.format.casefold() != "kafka"), None)
+    if other is not None:
+        yield f"requires Kafka sources; the format of {other.name} is {other.format}"
+    sink = analysis.sink
+    if len(analysis.sinks) > 1:
+        yield f"requires a job with one table; this one writes {len(analysis.sinks)}"
+    if not traits_of(sink).is_topic:
+        yield f"requires a Kafka sink; {sink.table} is a table USING {sink.provider}"
+    with_dead_letters = next((source for source in analysis.sources if source.has_dead_letters), None)
+    if with_dead_letters is not None:
+        yield f"does not support dead letters, which 'on.error' of {with_dead_letters.name} requires"
+    if analysis.marks_deleted:
+        reason = "a batch takes rows back and replaces them together, and here each row is written when it arrives"
+        yield f"does not support a result that is updated by changes: {reason}"
+    if analysis.batch_part:
+        yield f"does not support this query: {analysis.batch_part}"
+    by_time = next((rewrite for rewrite in analysis.rewrites if rewrite.rule in _BY_TIME_REWRITES), None)
+    if by_time is not None:
+        reason = "rows would wait for the watermark, which moves only when a batch ends"
+        yield f"does not support {by_time.rule}: {reason}"
+    if sink.has_batch_numbers:
+        reason = "Spark writes messages before their batch is committed"
+        yield f"does not support 'delivery.headers' of {sink.table}: {reason}"
+
+
+def not_possible(reason: str, place: Span | None, hint: str = "") -> StatementError:
+    """Return the error TRIGGER_NOT_POSSIBLE.
+
+    reason: a predicate to "the trigger realTime". hint: what would help without another trigger, a sentence.
+    """
+    hint = f"{hint} {ALTERNATIVE}".lstrip()
+    return StatementError("TRIGGER_NOT_POSSIBLE", f"The trigger realTime {reason}.", place=place, hint=hint)
 
 
 def _check_verb(analysis: Analysis, verb: Verb, target: Span | None) -> None:

@@ -82,6 +82,9 @@ LIVE = analysis(sources=(source(format="kafka"),), sinks=(KAFKA,))
 LIVE_COUNTS = replace(COUNTS, sources=LIVE.sources, sinks=(KAFKA,))
 
 
+BY_TIME = replace(LIVE, rewrites=(Rewrite("row patterns", 1),))
+
+
 def test_real_time_reads_and_writes_kafka() -> None:
     planned = plan(LIVE, trigger="realTime")
     assert (planned.options.trigger, planned.output_mode, planned.guarantee, planned.interval_millis) == (
@@ -103,6 +106,14 @@ def test_real_time_reads_and_writes_kafka() -> None:
         (LIVE, Verb.INSERT_INTO, {"outputMode": "append"}, "NO_OUTPUT_MODE", "'update'"),
         (LIVE, Verb.INSERT_OVERWRITE, {}, "NO_OUTPUT_MODE", "'interval'"),
         (LIVE_COUNTS, Verb.INSERT_INTO, {}, "NO_OUTPUT_MODE", "SINK INTO"),
+        (replace(LIVE, sinks=(KAFKA, KAFKA)), Verb.INSERT_INTO, {}, "TRIGGER_NOT_POSSIBLE", "one table"),
+        (
+            replace(LIVE, rewrites=(Rewrite("row patterns", 1),)),
+            Verb.INSERT_INTO,
+            {},
+            "TRIGGER_NOT_POSSIBLE",
+            "watermark",
+        ),
     ],
 )
 def test_real_time_limitations(of: Analysis, verb: Verb, options: dict[str, str], condition: str, says: str) -> None:
@@ -124,6 +135,7 @@ def test_aggregates_in_real_time_update_rows() -> None:
     [
         replace(LIVE, sinks=(replace(KAFKA, has_batch_numbers=True),)),
         replace(LIVE, sources=(replace(source(format="kafka"), has_dead_letters=True),)),
+        replace(LIVE, batch_part="the query runs over the rows of each batch"),
     ],
 )
 def test_features_that_need_a_planned_batch(of: Analysis) -> None:
