@@ -21,7 +21,10 @@ from tests.conftest import Sql
 
 pytestmark = pytest.mark.spark
 
-OPTIONS = "OPTIONS ('snapshotIntervalMillis' = '50', 'restartAttempts' = '1', 'spark.sql.shuffle.partitions' = '2')"
+OPTIONS = (
+    "OPTIONS ('snapshotIntervalMillis' = '50', 'restartAttempts' = '1', 'spark.sql.shuffle.partitions' = '2',"
+    " 'spark.sql.streaming.fileSource.log.compactInterval' = '10')"
+)
 
 # --- what is damaged -------------------------------------------------------------------------------------------------
 
@@ -54,7 +57,7 @@ def state(kind: str, place: int) -> Target:
 
 
 def compacted(folder: Path) -> Path:
-    """Return the newest list of files that includes the earlier ones: Spark compacts them every ten batches."""
+    """Return the newest list of files that includes the earlier ones: Spark compacts them every ten batches, by OPTIONS."""
     return max((folder / "spark/sources/0").glob("*.compact"), key=lambda file: int(file.stem))
 
 

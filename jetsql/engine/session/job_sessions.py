@@ -75,6 +75,11 @@ _LOCAL_CONFS = {
     )
 }
 
+# A file source notes the files of each batch in a log. By default, Spark writes all of them into one file after every
+# ten batches, which takes longer with each file that was ever read. A start reads the entries after the newest of these
+# files one after the other: a hundred are read soon on a local disk, and in seconds from an object store.
+_LOCAL_DEFAULTS = {"spark.sql.streaming.fileSource.log.compactInterval": "100"}
+
 # For files in an object store, where Spark's own protocol copies each file twice.
 _OBJECT_STORE_SINK_CONFS = {"spark.sql.sources.commitProtocolClass": "dev.jetsql.files.ObjectStoreCommit"}
 
@@ -132,6 +137,7 @@ class JobSessions:
     def __init__(self, spark: SparkSession, checkpoint_root: str) -> None:
         self._spark = spark
         self._checkpoint_confs = _checkpoint_confs(checkpoint_root)
+        self._source_confs = _LOCAL_DEFAULTS if checkpoint_root.startswith("file:") else {}
         self._java = java(spark)
         self._initial_confs = self._confs(open_engine_session(spark))
 
@@ -173,7 +179,7 @@ class JobSessions:
         if not plan.analysis.local_windows:
             required |= {LOCAL_WINDOWS_CONF: "false"}
         plan_confs = revealed(self._spark, plan.options.spark_confs)
-        for key, value in {**defaults, **captured.confs, **plan_confs, **required}.items():
+        for key, value in {**self._source_confs, **defaults, **captured.confs, **plan_confs, **required}.items():
             session.conf.set(key, value)
         if any(source.keeps_malformed_lines for source in plan.analysis.sources):
             session.conf.set(_MALFORMED_CONF, PARSE_MODE)

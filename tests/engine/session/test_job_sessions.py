@@ -56,6 +56,19 @@ def test_a_job_keeps_time_zone_and_schema(source: Sql) -> None:
     assert ("session spark.sql.session.timeZone", "America/New_York") in source("DESCRIBE JOB EXTENDED j")
 
 
+def test_lists_of_read_files_are_seldom_compacted(source: Sql) -> None:
+    source("INSERT INTO src SELECT id, '', NULL FROM range(0, 11, 1, 11)")
+    options = "'trigger' = 'availableNow'"
+    for name, more in (("j", ""), ("often", ", 'spark.sql.streaming.fileSource.log.compactInterval' = '5'")):
+        query = "SELECT id, name FROM STREAM src WITH ('maxFilesPerTrigger' = '1')"
+        [(job_id, *_)] = source(f"CREATE JOB {name} OPTIONS ({options}{more}) AS INSERT INTO sink {query}")
+        source(f"WAIT FOR JOB {name} UNTIL COMPLETED")
+        log = source.engine.home / "checkpoints" / str(job_id) / "spark/sources/0"
+        compacted = {path.name for path in log.glob("*.compact")}
+        assert compacted == (set() if name == "j" else {"4.compact", "9.compact"})
+    assert source.value("SELECT count(*) FROM sink") == 2 * 12
+
+
 def test_a_job_has_settings_of_its_own(source: Sql) -> None:
     body = "INSERT INTO sink SELECT CAST('x' AS INT), name FROM STREAM src"
     assert source.error(f"CREATE JOB strict {FAST} AS {body}").condition == "JETSQL.JOB_FAILED"
