@@ -123,6 +123,7 @@ class SparkRuntime:
         watchdog.start(settings.watchdog, (settings.home, self._checkpoints.root))
         self._runs = JobRuns(self._sessions, self._sinks, self._pins, watchdog, settings.pending_seconds)
         self._functions = PythonFunctions(spark)
+        self._newest_analysis: tuple[Body, Any] | None = None
         java(spark).rights.EnginePlaces.publish(json.dumps(list(settings.own_places)))
 
     @property
@@ -143,6 +144,7 @@ class SparkRuntime:
         resolved = resolve_body(body, resolved_in, captured, modes, state_ttl_millis)
         if resolved.misspelled is not None:
             raise resolved.misspelled
+        self._newest_analysis = (body, resolved.query)
         return resolved.analysis
 
     def locate_state(self, job: Job) -> dict[str, Any]:
@@ -238,18 +240,22 @@ class SparkRuntime:
         self._check_real_time(body, plan, job)
 
     def count_real_time_cores(self, body: Body, plan: Plan, job: Job | None) -> int | None:
+        analysed, query = self._newest_analysis or (None, None)  # most probably, the same statement has made it
         try:
-            return self._check_real_time(body, plan, job)
+            return self._check_real_time(body, plan, job, query if analysed is body else None)
         except (StatementError, PySparkException, Py4JError) as error:  # the statement is right without this trigger
             _LOG.debug("The trigger realTime is not possible: %s", run_failures.cause_of(error).message)
             return None
 
-    def _check_real_time(self, body: Body, plan: Plan, job: Job | None) -> int:
-        """Return the number of cores that the body would occupy. Raises as `check_real_time`."""
+    def _check_real_time(self, body: Body, plan: Plan, job: Job | None, query: Any = None) -> int:
+        """Return the number of cores that the body would occupy. Raises as `check_real_time`.
+
+        query: the resolved query of the body; None to resolve it.
+        """
         # For an unreachable broker, Spark's connector would wait for minutes.
         check_sources(self._spark, self._catalog, plan)
         session = self._sessions.open_for_plan(plan, {} if job is None else job.version.session_defaults)
-        query = resolve_with_plan(body, session, plan).query
+        query = resolve_with_plan(body, session, plan).query if query is None else query
         return check_real_time_query(session, query, self._runs.count_held_cores(excluded_job=job))
 
     def explain(self, body: Body, plan: Plan, formatted: bool) -> str:
