@@ -11,6 +11,7 @@
     python -m benchmarks.kafka         streams through topics, compared with PySpark
     python -m benchmarks.completion    the processor time that a key press costs in the shell
     python -m benchmarks.unit_tests    100 unit tests of SQL files with `jetsql test`
+    python -m benchmarks.row_rules     a job with three rules for its rows compared with the same job without
     python -m benchmarks.compare REV   short ones of these, compared with another commit
     python -m benchmarks.faults        the crash matrix: kill -9 at every failpoint
 

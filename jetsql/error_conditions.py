@@ -33,6 +33,16 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "An option has a value that it does not take.",
         "The message lists the values.",
     ),
+    "INVALID_EXPECTATION": Condition(
+        "42P17",
+        "A rule for the rows of a job cannot be checked: its condition is not true or false for each row on its own.",
+        "The message names the part of the condition. Compute it as a column of the query, and test the column.",
+    ),
+    "EXPECTATION_VIOLATED": Condition(
+        "23514",
+        "A row violates a rule with `ON VIOLATION FAIL`. Nothing of its batch was written.",
+        "Correct the rows in the source, or replace the job with a rule that has another action.",
+    ),
     "DUPLICATE_OPTION": Condition(
         "42614",
         "An option is given twice.",

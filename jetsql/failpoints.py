@@ -61,6 +61,8 @@ POINTS: Final[dict[str, str]] = {
     "lake-batch-checked": "Delta and Iceberg: the table does not have the batch, nothing is written",
     "lake-committed": "Delta and Iceberg: the batch and its note are committed",
     "result-stored": "Kafka with deletions: the batch's result is stored in the job's folder, nothing is written",
+    "violations-written": "rules: rows that violate one are in their table, those of the batch in the sink",
+    "violations-counted": "rules: the counts of the batch are stored, its rows in the sink",
     "late-rows-written": "late rows: those of the batch are in their table, its rows in the sink",
     "backup-half-copied": "backup: some files are copied, there is no manifest",
     "backup-written": "backup: it is complete, and does not have its name",

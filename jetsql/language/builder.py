@@ -6,13 +6,14 @@ The functions do not walk a tree: within one statement, the terminal of a token 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.language import statement as st
+from jetsql.language.body.expectations import read_expectations, with_expectations
+from jetsql.language.body.named_tokens import name_of, token_place
 from jetsql.language.body.new_table import TableStart, is_new_table, read_new_table, read_table_body
 from jetsql.language.body.several_inserts import read_body
 from jetsql.language.objects import connection_statement as connections
@@ -22,11 +23,7 @@ from jetsql.language.tokens import Kind, tokens, unquote
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-NAME_LENGTH: Final = 128
 _ID: Final = re.compile(r"[0-9a-fA-F]{4}(-[0-9a-fA-F]{4}){3}")
-# Unicode categories of control characters, lone surrogates and separators: they are invisible, and lone surrogates
-# cannot be stored.
-_INVISIBLE: Final = ("Cc", "Cs", "Zl", "Zp")
 _NUMBER_DIGITS: Final = 18
 _TIMEOUT_DIGITS: Final = 9
 
@@ -62,7 +59,7 @@ class _StatementTokens:
     @property
     def job(self) -> st.Name:
         token = self.one("JOB_NAME", "JOB_ID")
-        return _job_id(token) if token.type == "JOB_ID" else _name(token)
+        return _job_id(token) if token.type == "JOB_ID" else name_of(token)
 
     @property
     def table(self) -> st.TableIdentifier:
@@ -93,13 +90,14 @@ class _StatementTokens:
 
 def _create_job(parts: _StatementTokens) -> st.CreateJob:
     _refuse_with_if_not_exists(parts, "REPLACE")
-    name = _name(parts.one("NEW_JOB"))
+    name = name_of(parts.one("NEW_JOB"))
     start = token_place(parts.one("BODY")).start
+    expectations = read_expectations(parts.tokens)
     table = None
     if is_new_table(parts.text, start):
-        body, table = read_table_body(parts.text, start)
+        body, table = with_expectations(*read_table_body(parts.text, start), expectations)
     else:
-        body = read_body(parts.text, start)
+        body = replace(read_body(parts.text, start), expectations=expectations)
     return st.CreateJob(
         name=name,
         body=body,
@@ -127,7 +125,7 @@ def _create_streaming_table(parts: _StatementTokens) -> st.CreateStreamingTable:
     _refuse_with_if_not_exists(parts, "REFRESH")
     kind, create = parts.kind, token_place(parts.one("CREATE"))
     start = TableStart(create.start, parts.table, parts.has("IF"), token_place(parts.one("TABLE_CLAUSES")).start)
-    body, table = read_new_table(parts.text, start)
+    body, table = with_expectations(*read_new_table(parts.text, start), read_expectations(parts.tokens))
     return st.CreateStreamingTable(
         st.CreateJob(
             name=st.Name(str(table.name), table.name.place),
@@ -149,7 +147,7 @@ def _alter_streaming_table(parts: _StatementTokens) -> st.AlterStreamingTable:
 
 
 def _drop_job(parts: _StatementTokens) -> st.DropJob:
-    snapshot = _name(parts.one("SNAPSHOT_NAME")) if parts.has("SNAPSHOT_NAME") else None
+    snapshot = name_of(parts.one("SNAPSHOT_NAME")) if parts.has("SNAPSHOT_NAME") else None
     return st.DropJob(parts.job, if_exists=parts.has("IF"), with_snapshot=snapshot)
 
 
@@ -229,7 +227,7 @@ def _column(name: Token | None, kind: Token) -> st.ColumnText:
     """Return a column; without a name, it is the single value that a function returns."""
     if name is None:
         return st.ColumnText("", str(kind), token_place(kind), token_place(kind))
-    return st.ColumnText(_name(name).text, str(kind), token_place(name), token_place(kind))
+    return st.ColumnText(name_of(name).text, str(kind), token_place(name), token_place(kind))
 
 
 def _qualified_name(token: Token) -> tuple[str, ...]:
@@ -261,7 +259,7 @@ def _run_file(parts: _StatementTokens) -> st.RunFile:
 
 def _start_test(parts: _StatementTokens) -> st.StartTest:
     comment = unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None
-    return st.StartTest(_name(parts.one("NEW_TEST")), comment)
+    return st.StartTest(name_of(parts.one("NEW_TEST")), comment)
 
 
 def _expect_job(parts: _StatementTokens) -> st.ExpectJob:
@@ -277,18 +275,18 @@ def _expect_error(parts: _StatementTokens) -> st.ExpectError:
 
 
 def _alter_user(parts: _StatementTokens) -> rights.AlterUser:
-    user = _name(parts.one("USER_NAME"))
+    user = name_of(parts.one("USER_NAME"))
     if not parts.has("SET") and not parts.has("RESET"):
         return rights.AlterUser(user, disable=parts.has("DISABLE"))
     names = parts.all("LIMIT_NAME")
     values: list[int | None] = [_number(token, _TIMEOUT_DIGITS) for token in parts.all("WHOLE_NUMBER")]
     seen: set[str] = set()
     for token in names:
-        name = _name(token).text.lower()
+        name = name_of(token).text.lower()
         if name in seen:
             raise _syntax_error(f"The limit {name} is written twice.", token, "Write it once.")
         seen.add(name)
-    limits = tuple(zip(map(_name, names), values or [None] * len(names), strict=True))
+    limits = tuple(zip(map(name_of, names), values or [None] * len(names), strict=True))
     return rights.AlterUser(user, limits=limits, reset_all=parts.has("ALL"))
 
 
@@ -297,7 +295,7 @@ def _create_token(parts: _StatementTokens) -> rights.CreateToken:
     if days == 0:
         raise _syntax_error("A token cannot expire in 0 days.", parts.one("WHOLE_NUMBER"), "Write a number from 1.")
     comment = unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None
-    return rights.CreateToken(_name(parts.one("USER_NAME")), days, comment)
+    return rights.CreateToken(name_of(parts.one("USER_NAME")), days, comment)
 
 
 def _rights(parts: _StatementTokens) -> tuple[st.Name, ...]:
@@ -330,7 +328,7 @@ def _object(parts: _StatementTokens) -> rights.GrantedObject:
     if kind is rights.RightsObject.ALL_SCHEMAS:
         return rights.GrantedObject(kind, st.TableIdentifier((), token_place(first)))
     token = parts.one("CATALOG_NAME", "OBJECT_NAME", "LOCATION_URL")
-    name = _quoted(token) if token.type == "LOCATION_URL" else _name(token)
+    name = _quoted(token) if token.type == "LOCATION_URL" else name_of(token)
     return rights.GrantedObject(kind, st.TableIdentifier((name.text,), name.place))
 
 
@@ -349,7 +347,7 @@ def _create_secret(parts: _StatementTokens) -> connections.CreateSecret:
     source = _secret_source(parts)
     assert source is not None
     return connections.CreateSecret(
-        _name(parts.one("NEW_SECRET")),
+        name_of(parts.one("NEW_SECRET")),
         source,
         tuple(map(_quoted, parts.all("HOST_URL"))),
         unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
@@ -361,7 +359,7 @@ def _create_secret(parts: _StatementTokens) -> connections.CreateSecret:
 def _create_connection(parts: _StatementTokens) -> connections.CreateConnection:
     _refuse_with_if_not_exists(parts, "REPLACE")
     return connections.CreateConnection(
-        _name(parts.one("NEW_CONNECTION")),
+        name_of(parts.one("NEW_CONNECTION")),
         next(kind for kind in connections.ConnectionType if parts.has(kind.name)),
         parts.options,
         unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
@@ -380,9 +378,9 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "drop_job": _drop_job,
     "wait_for_job": _wait_for_job,
     "create_snapshot": lambda parts: st.CreateSnapshot(
-        _name(parts.one("NEW_SNAPSHOT")), parts.job, or_replace=parts.has("REPLACE")
+        name_of(parts.one("NEW_SNAPSHOT")), parts.job, or_replace=parts.has("REPLACE")
     ),
-    "drop_snapshot": lambda parts: st.DropSnapshot(_name(parts.one("SNAPSHOT_NAME")), if_exists=parts.has("IF")),
+    "drop_snapshot": lambda parts: st.DropSnapshot(name_of(parts.one("SNAPSHOT_NAME")), if_exists=parts.has("IF")),
     "show_snapshots": lambda parts: st.ShowSnapshots(parts.job if parts.has("JOB") else None),
     "show_jobs": lambda parts: st.ShowJobs(all_jobs=parts.has("ALL"), pattern=_pattern(parts)),
     "show_members": lambda parts: st.ShowMembers(),
@@ -401,76 +399,54 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "explain_create_streaming_table": lambda parts: st.ExplainCreateStreamingTable(
         _create_streaming_table(parts), formatted=parts.has("FORMATTED")
     ),
-    "create_user": lambda parts: rights.CreateUser(_name(parts.one("NEW_USER")), if_not_exists=parts.has("IF")),
+    "create_user": lambda parts: rights.CreateUser(name_of(parts.one("NEW_USER")), if_not_exists=parts.has("IF")),
     "alter_user": _alter_user,
-    "drop_user": lambda parts: rights.DropUser(_name(parts.one("USER_NAME")), if_exists=parts.has("IF")),
-    "create_role": lambda parts: rights.CreateRole(_name(parts.one("NEW_ROLE")), if_not_exists=parts.has("IF")),
-    "drop_role": lambda parts: rights.DropRole(_name(parts.one("ROLE_NAME")), if_exists=parts.has("IF")),
+    "drop_user": lambda parts: rights.DropUser(name_of(parts.one("USER_NAME")), if_exists=parts.has("IF")),
+    "create_role": lambda parts: rights.CreateRole(name_of(parts.one("NEW_ROLE")), if_not_exists=parts.has("IF")),
+    "drop_role": lambda parts: rights.DropRole(name_of(parts.one("ROLE_NAME")), if_exists=parts.has("IF")),
     "create_token": _create_token,
     "drop_token": lambda parts: rights.DropToken(_quoted(parts.one("TOKEN_ID")), if_exists=parts.has("IF")),
     "grant_rights": lambda parts: rights.GrantRights(
-        _rights(parts), _object(parts), _name(parts.one("GRANTEE_NAME")), with_option=parts.has("OPTION")
+        _rights(parts), _object(parts), name_of(parts.one("GRANTEE_NAME")), with_option=parts.has("OPTION")
     ),
-    "grant_role": lambda parts: rights.GrantRole(_name(parts.one("ROLE_NAME")), _name(parts.one("GRANTEE_NAME"))),
+    "grant_role": lambda parts: rights.GrantRole(name_of(parts.one("ROLE_NAME")), name_of(parts.one("GRANTEE_NAME"))),
     "revoke_rights": lambda parts: rights.RevokeRights(
-        _rights(parts), _object(parts), _name(parts.one("GRANTEE_NAME"))
+        _rights(parts), _object(parts), name_of(parts.one("GRANTEE_NAME"))
     ),
-    "revoke_role": lambda parts: rights.RevokeRole(_name(parts.one("ROLE_NAME")), _name(parts.one("GRANTEE_NAME"))),
-    "alter_owner": lambda parts: rights.AlterOwner(_object(parts), _name(parts.one("USER_NAME"))),
-    "reassign_owned": lambda parts: rights.ReassignOwned(*map(_name, parts.all("USER_NAME"))),
+    "revoke_role": lambda parts: rights.RevokeRole(name_of(parts.one("ROLE_NAME")), name_of(parts.one("GRANTEE_NAME"))),
+    "alter_owner": lambda parts: rights.AlterOwner(_object(parts), name_of(parts.one("USER_NAME"))),
+    "reassign_owned": lambda parts: rights.ReassignOwned(*map(name_of, parts.all("USER_NAME"))),
     "show_users": lambda parts: rights.ShowUsers(),
     "show_roles": lambda parts: rights.ShowRoles(),
-    "show_tokens": lambda parts: rights.ShowTokens(_name(parts.one("USER_NAME")) if parts.has("USER_NAME") else None),
+    "show_tokens": lambda parts: rights.ShowTokens(name_of(parts.one("USER_NAME")) if parts.has("USER_NAME") else None),
     "show_grants": lambda parts: rights.ShowGrants(
-        _name(parts.one("GRANTEE_NAME")) if parts.has("GRANTEE_NAME") else None,
+        name_of(parts.one("GRANTEE_NAME")) if parts.has("GRANTEE_NAME") else None,
         _object(parts) if parts.has("ON") else None,
     ),
     "create_secret": _create_secret,
     "alter_secret": lambda parts: connections.AlterSecret(
-        _name(parts.one("OBJECT_NAME")), _secret_source(parts), tuple(map(_quoted, parts.all("HOST_URL")))
+        name_of(parts.one("OBJECT_NAME")), _secret_source(parts), tuple(map(_quoted, parts.all("HOST_URL")))
     ),
-    "drop_secret": lambda parts: connections.DropSecret(_name(parts.one("OBJECT_NAME")), if_exists=parts.has("IF")),
+    "drop_secret": lambda parts: connections.DropSecret(name_of(parts.one("OBJECT_NAME")), if_exists=parts.has("IF")),
     "show_secrets": lambda parts: connections.ShowSecrets(),
     "create_connection": _create_connection,
-    "alter_connection": lambda parts: connections.AlterConnection(_name(parts.one("OBJECT_NAME")), parts.options),
+    "alter_connection": lambda parts: connections.AlterConnection(name_of(parts.one("OBJECT_NAME")), parts.options),
     "drop_connection": lambda parts: connections.DropConnection(
-        _name(parts.one("OBJECT_NAME")), if_exists=parts.has("IF")
+        name_of(parts.one("OBJECT_NAME")), if_exists=parts.has("IF")
     ),
     "show_connections": lambda parts: connections.ShowConnections(),
-    "describe_connection": lambda parts: connections.DescribeConnection(_name(parts.one("OBJECT_NAME"))),
+    "describe_connection": lambda parts: connections.DescribeConnection(name_of(parts.one("OBJECT_NAME"))),
     "run_file": _run_file,
     "start_test": _start_test,
     "run_jobs": lambda parts: st.RunJobs(),
     "advance_clock": lambda parts: st.AdvanceClock(parts.rest("TEST_VALUE"), by_interval=parts.has("BY")),
     "expect_table": lambda parts: st.ExpectTable(
-        parts.table, parts.rest("TEST_QUERY"), tuple(map(_name, parts.all("COLUMN_NAME")))
+        parts.table, parts.rest("TEST_QUERY"), tuple(map(name_of, parts.all("COLUMN_NAME")))
     ),
     "expect_no_rows": lambda parts: st.ExpectNoRows(parts.rest("TEST_QUERY")),
     "expect_job": _expect_job,
     "expect_error": _expect_error,
 }
-
-
-def token_place(token: Token) -> Span:
-    """Return the place of a token of Lark."""
-    if token.start_pos is None or token.end_pos is None:  # our lexer sets both
-        raise AssertionError(f"token {token!r} has no place")
-    return Span(token.start_pos, token.end_pos)
-
-
-def _name(token: Token) -> st.Name:
-    text = unquote(token) if token.startswith("`") else str(token)
-    if not text:
-        problem = "A name cannot be empty."
-    elif len(text) > NAME_LENGTH:
-        problem = f"A name has at most {NAME_LENGTH} characters; this one has {len(text)}."
-    elif any(unicodedata.category(character) in _INVISIBLE for character in text):
-        problem = "A name cannot have control characters."
-    elif text != text.strip():
-        problem = "A name cannot begin or end with a space."
-    else:
-        return st.Name(text, token_place(token))
-    raise StatementError("INVALID_NAME", problem, place=token_place(token))
 
 
 def _quoted(token: Token) -> st.Name:

@@ -69,6 +69,9 @@ class Slot(Enum):
     FILE_NAME = "a file's name in quotes"
     NEW_TEST = "a name for the test"
     CONDITION_TEXT = "the condition of an error in quotes"
+    NEW_EXPECTATION = "a name for the rule"
+    CONDITION = "a condition"
+    VIOLATIONS_TABLE = "a name for the table of the rows"
     TEST_QUERY = "SELECT, VALUES, TABLE or WITH"
     TEST_VALUE = "an expression of Spark"
     TEST_STATEMENT = "a statement"
@@ -79,7 +82,7 @@ MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL
 NAMES: Final = frozenset(
     {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME", "NEW_TEST"}
     | {"NEW_USER", "USER_NAME", "NEW_ROLE", "ROLE_NAME", "GRANTEE_NAME", "CATALOG_NAME", "OBJECT_NAME"}
-    | {"NEW_SECRET", "NEW_CONNECTION", "LIMIT_NAME"}
+    | {"NEW_SECRET", "NEW_CONNECTION", "LIMIT_NAME", "NEW_EXPECTATION", "VIOLATIONS_TABLE"}
 )
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
@@ -90,6 +93,7 @@ STRINGS: Final = frozenset(
 _RUNS: Final = {
     "DATA_TYPE": (frozenset("AS COMMENT DEFAULT DETERMINISTIC HANDLER LANGUAGE NOT PARAMETER".split()), "(<", ")>"),
     "DEFAULT_VALUE": (frozenset({"COMMENT"}), "([", ")]"),
+    "CONDITION": (frozenset(), "([", ")]"),
 }
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
 # The words of rights, which are never names of roles: GRANT takes both.
@@ -223,9 +227,13 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
 
 
 def _continues_table(found: Sequence[lexis.Token], index: int) -> bool:
-    """Return whether the token after a table's name is part of the name, of JOB OPTIONS, or ends the statement."""
+    """Return whether the token after a table's name belongs to it, to rules or JOB OPTIONS, or ends the statement."""
     following = found[index + 1].word if index + 1 < len(found) else "OPTIONS"
-    return found[index].text in (".", ";") or (found[index].word == "JOB" and following == "OPTIONS")
+    return (
+        found[index].text in (".", ";")
+        or (found[index].word == "JOB" and following == "OPTIONS")
+        or (found[index].text == "(" and following == "CONSTRAINT")
+    )
 
 
 def _begins_run(terminal: str, token: lexis.Token) -> bool:

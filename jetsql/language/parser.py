@@ -74,7 +74,7 @@ def terminals(text: str) -> list[tuple[str, Span]]:
 
     text: a statement for which `parse` returns one. A terminal can have several tokens, such as BODY.
     """
-    from jetsql.language.builder import token_place
+    from jetsql.language.body.named_tokens import token_place
     from jetsql.language.grammar import parser
 
     leaves = parser().parse(text).scan_values(lambda _: True)

@@ -12,6 +12,7 @@ from enum import Enum
 
 from jetsql.errors import Span
 from jetsql.language.objects.connection_statement import ConnectionStatement
+from jetsql.language.objects.expectation import Expectation as Expectation
 from jetsql.language.objects.object_names import Name as Name
 from jetsql.language.objects.object_names import OptionText as OptionText
 from jetsql.language.objects.object_names import TableIdentifier as TableIdentifier
@@ -66,6 +67,7 @@ class Body:
     target: Span  # of the table's name; of the first table of a body with branches
     changes: ChangeClauses | None = None  # of AUTO CDC
     branches: tuple[Branch, ...] = ()  # empty for a body with one INSERT
+    expectations: tuple[Expectation, ...] = ()  # the rules that its rows are checked by
 
 
 class TableKind(Enum):

@@ -11,7 +11,7 @@ from typing import Final
 from jetsql.language.grammar import MARKS, SLOTS, grammar_text
 
 INLINED: Final = (
-    *("_job", "_goal", "_kind", "or_replace", "or_refresh"),
+    *("_job", "_goal", "_kind", "or_replace", "or_refresh", "expectations", "expectation", "violations"),
     *("if_not_exists", "if_exists", "comment", "timeout", "option"),
     *("parameters", "parameter", "returns", "column", "columns", "_clause", "deterministic"),
     *("_rights", "object_rights", "_right", "engine_rights", "_engine_right", "_object", "named_object"),
@@ -55,6 +55,9 @@ SLOT_WORDS: Final = {
     "FILE_NAME": "'file'",
     "NEW_TEST": "name",
     "CONDITION_TEXT": "'condition'",
+    "NEW_EXPECTATION": "rule",
+    "CONDITION": "condition",
+    "VIOLATIONS_TABLE": "table",
     "TEST_QUERY": "query",
     "TEST_VALUE": "expression",
     "TEST_STATEMENT": "statement",

@@ -18,7 +18,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job import RuleCount, Status
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -91,6 +91,8 @@ class JobsCollector(Collector):
             yield _family(CounterMetricFamily, name, description, jobs, lambda r, value=value: value(r.totals))
         for gauge in _GAUGES:
             yield _family(GaugeMetricFamily, gauge.name, gauge.help, jobs, gauge.value)
+        yield _rules("rule_rows", "Rows checked by a rule.", jobs, lambda count: count.rows)
+        yield _rules("rule_violations", "Rows that violate a rule.", jobs, lambda count: count.violations)
         yield _source_lag(jobs)
         yield _source_lag_seconds(jobs)
 
@@ -133,6 +135,15 @@ def _batches(jobs: Sequence[JobMetrics]) -> Metric:
     family = SummaryMetricFamily("jetsql_job_batch_seconds", "Committed batches and their duration.", labels=_LABELS)
     for reading in jobs:
         family.add_metric(_labels(reading), reading.totals.batches, reading.totals.seconds)
+    return family
+
+
+def _rules(name: str, description: str, jobs: Sequence[JobMetrics], value: Callable[[RuleCount], int]) -> Metric:
+    """Return a counter for each rule. It counts over restarts of the engine, while the rule stays the same."""
+    family = CounterMetricFamily(f"jetsql_job_{name}", description, labels=[*_LABELS, "rule"])
+    for reading in jobs:
+        for count in reading.rules:
+            family.add_metric([*_labels(reading), count.rule], value(count))
     return family
 
 

@@ -18,6 +18,7 @@ JOB: Final = "JOB"
 SNAPSHOT: Final = "SNAPSHOT"
 TABLE_KINDS: Final = ("STREAMING TABLE", "MATERIALIZED VIEW")
 WAIT: Final = "WAIT FOR JOB"
+EXPECTATIONS: Final = "expectations"
 _KINDS: Final = (JOB, SNAPSHOT, *TABLE_KINDS)
 # Marks the INSERT of a SINK INTO in the generated text. No statement has it: it is no character.
 _SINK: Final = "\ue000SINK"
@@ -64,7 +65,7 @@ def table_clauses_sql(spark: Dialect, table: exp.Expression, opts: Mapping[str, 
 
     def write(plain: exp.Expression, options: Mapping[str, Any]) -> str:
         named = plain.copy()
-        for name in ("refresh", "exists", "job_options"):
+        for name in ("refresh", "exists", "job_options", EXPECTATIONS):
             named.set(name, None)
         named.set("kind", "TABLE")
         named.set("this", exp.Table(this=exp.Identifier(this="x", quoted=False)))
@@ -164,7 +165,7 @@ class _Statements:
             *_exists(tree),
             self.sql(tree.this),
         ]
-        parts = [" ".join(head)]
+        parts = [" ".join(head) + self._expectations(tree)]
         if comment is not None:
             parts.append(f"COMMENT {quoted_text(comment.this.name)}")
         options = [each for each in found if type(each) is exp.Property]  # a comment is of a subclass
@@ -173,6 +174,12 @@ class _Statements:
         parts[-1] += " AS"
         parts.append(body_sql(self._spark, tree.expression, self._opts))
         return _separator(self._opts).join(parts)
+
+    def _expectations(self, tree: exp.Create) -> str:
+        rules = [rule.name for rule in tree.args.get(EXPECTATIONS) or ()]
+        if not rules:
+            return ""
+        return " (\n  " + ",\n  ".join(rules) + "\n)" if self._opts.get("pretty") else f" ({', '.join(rules)})"
 
     def _options(self, options: Iterable[exp.Expression]) -> str:
         pairs = [f"{quoted_text(option.name)} = {quoted_text(option.text('value'))}" for option in options]
@@ -189,6 +196,7 @@ class _Statements:
         plain = tree.copy()
         refresh = "OR REFRESH" if plain.args.get("refresh") else ""
         head = " ".join([_create(plain, refresh), kind, *_exists(plain), self.sql(plain.this)])
+        head += self._expectations(plain)
         options = plain.args.get("job_options")
         if options:
             head = f"{head} JOB {self._options(options)}"

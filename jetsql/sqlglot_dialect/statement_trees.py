@@ -9,11 +9,12 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from jetsql.language import statement as st
+from jetsql.language.body.expectations import rule_text
 from jetsql.language.objects.connection_statement import ConnectionStatement
 from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
-from jetsql.sqlglot_dialect.generate_sql import JOB, SNAPSHOT, WAIT
+from jetsql.sqlglot_dialect.generate_sql import EXPECTATIONS, JOB, SNAPSHOT, WAIT
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place
 
 
@@ -53,6 +54,7 @@ class StatementTrees:
             exists=statement.if_not_exists,
             properties=exp.Properties(expressions=properties) if properties else None,
             expression=self._bodies.tree(statement.body),
+            **_expectations(statement.body),
         )
 
     def _create_streaming_table(self, statement: st.CreateStreamingTable) -> exp.Expression:
@@ -65,6 +67,8 @@ class StatementTrees:
         tree.set("refresh", create.or_replace)
         tree.set("exists", create.if_not_exists)
         tree.set("job_options", _options(create.options) or None)
+        for name, rules in _expectations(create.body).items():
+            tree.set(name, rules)
         return tree
 
     def _create_function(self, statement: st.CreateFunction) -> exp.Expression:
@@ -171,6 +175,11 @@ class StatementTrees:
         text = self._text[first.start :]
         verb, rest = text[: len(first.text)], text[len(first.text) :]
         return exp.Command(this=verb.upper(), expression=rest.rstrip("; \t\r\n"))
+
+
+def _expectations(body: st.Body) -> dict[str, list[exp.Expression]]:
+    """Return the rules of a statement by the name of their argument; empty for a statement without rules."""
+    return {EXPECTATIONS: [exp.Var(this=rule_text(rule)) for rule in body.expectations]} if body.expectations else {}
 
 
 def _options(options: Iterable[st.OptionText]) -> list[exp.Expression]:

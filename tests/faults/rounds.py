@@ -11,6 +11,7 @@ from typing import Final
 
 from jetsql.failpoints import FailPoint
 from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, REWRITTEN_KINDS, Kind
+from tests.faults.ruled_jobs import RULED_KINDS
 from tests.faults.timed_jobs import TIMED_KINDS
 
 _SUSPEND, _RESUME, _DROP = "SUSPEND JOB minutes", "RESUME JOB minutes", "DROP JOB IF EXISTS renewed"
@@ -422,6 +423,28 @@ CHANGES: Final = Scenario(
     slots=6,
 )
 
+_RULED = (*(kind for kind in FILE_KINDS if kind.name == "now"), *RULED_KINDS)
+
+# Jobs with rules, which die twenty times between the writes of their tables and of their counts.
+RULES: Final = Scenario(
+    "rules",
+    _RULED,
+    (
+        Round(("violations-written:ruled@2", "violations-written:r_split@3"), _make(_RULED), files=4),
+        Round(("violations-counted:ruled", "violations-counted:r_split"), files=2),
+        Round(("staged:ruled@2", "rows-stored:r_split"), files=2),
+        Round(("manifest-written:ruled@3", "branch-written:r_split"), files=2),
+        Round(("file-moved:ruled", "branch-written:r_split@2"), files=1),
+        Round(("sink-written:ruled", "manifest-written:r_split@3"), files=1),
+        Round(("violations-written:ruled", "violations-written:r_split@2"), files=2),
+        Round(("run-started:ruled", "violations-counted:r_split@2"), files=2),
+        Round(("violations-counted:ruled@2", "sink-written:r_split"), files=3),
+        Round(("files-moved:ruled@2", "file-moved:r_split@4"), files=2),
+    ),
+    polled=("ruled",),
+    slots=4,
+)
+
 # One job into each kind of sink, each killed once in the middle of a batch. `make test` runs this scenario alone.
 _EACH = tuple(
     kind
@@ -443,5 +466,5 @@ EACH_SINK: Final = Scenario(
     slots=6,
 )
 SCENARIOS: Final = {
-    scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS, CHANGES)
+    scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS, CHANGES, RULES)
 }

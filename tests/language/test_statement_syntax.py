@@ -18,7 +18,9 @@ from jetsql.language.statement_syntax import statement_rules, syntax_text
         ("drop_job", "DROP JOB [IF EXISTS] (name | 'id') [WITH SNAPSHOT snapshot]"),
         (
             "create_job",
-            "CREATE [OR REPLACE] JOB [IF NOT EXISTS] name [COMMENT 'text'] [OPTIONS ('key' = 'value' [, ...])]"
+            "CREATE [OR REPLACE] JOB [IF NOT EXISTS] name [((CONSTRAINT rule EXPECT (condition)"
+            " [ON VIOLATION (DROP ROW | FAIL [UPDATE] | INTO TABLE table)]) [, ...])] [COMMENT 'text']"
+            " [OPTIONS ('key' = 'value' [, ...])]"
             " AS INSERT statement",
         ),
     ],

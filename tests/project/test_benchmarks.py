@@ -38,6 +38,7 @@ from tests.support.paths import ROOT
         ("faults", "--only"),
         ("kafka", "--rows"),
         ("users", "--calls"),
+        ("row_rules", "--pairs"),
     ],
 )
 def test_a_benchmark_explains_itself_without_starting_anything(name: str, option: str) -> None:

@@ -52,6 +52,7 @@ PACKAGES = (
     "endpoints",
     "parser",
     "catalog",
+    "expectations",
     "bodies",
     "lake",
     "rights.gates",

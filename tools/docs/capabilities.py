@@ -130,6 +130,11 @@ CAPABILITIES: Final = (
         options=("stateTtlMillis", "lateRows", "idleTimeoutMillis"),
     ),
     Capability(
+        "rules for rows",
+        "`CONSTRAINT ... EXPECT` counts wrong rows, drops them, keeps them in a table, or fails the job",
+        "how-to/expectations.md",
+    ),
+    Capability(
         "functions in Python",
         "for rows, batches and tables",
         "how-to/python-functions.md",

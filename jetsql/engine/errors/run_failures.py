@@ -84,6 +84,7 @@ NOT_RETRYABLE: tuple[str, ...] = (
     "USER_RAISED_EXCEPTION",
     "JETSQL.CHECKPOINT_DAMAGED",
     "JETSQL.DUPLICATE_KEY",
+    "JETSQL.EXPECTATION_VIOLATED",
     "JETSQL.FORMAT_NOT_READABLE",
     "JETSQL.JOB_CHANGED",
     "JETSQL.JOB_IN_USE",
@@ -114,6 +115,12 @@ _NULL_PARTITION = "A row has the text __HIVE_DEFAULT_PARTITION__ in the partitio
 _NULL_PARTITION_HINT = (
     "Replace the text in the query, such as nullif(name, '__HIVE_DEFAULT_PARTITION__') for NULL, with CREATE OR REPLACE"
     " JOB."
+)
+
+_VIOLATED = "JETSQL.EXPECTATION_VIOLATED"
+_VIOLATED_HINT = (
+    "Nothing of the batch was written. Correct the row in its source, or give the rule another action with CREATE OR"
+    " REPLACE, such as ON VIOLATION INTO TABLE table."
 )
 
 _DATA_ERROR = "22"  # the class of SQLSTATEs for errors of values
@@ -212,6 +219,8 @@ def _cause_of_throwable(throwable: object, batch: int | None, paths: RunPaths | 
     cause = Cause(message, condition, state, batch, is_retryable(condition), classes[-1], where)
     if condition == "JETSQL.EXTERNAL_SYSTEM_UNAVAILABLE":  # Java's own error, for example of a schema registry
         return replace(cause, external_outage=True)
+    if condition == _VIOLATED:  # ViolatedExpectation.java
+        return replace(cause, hint=_VIOLATED_HINT)
     if condition == "JETSQL.DUPLICATE_KEY":  # KeyedRowsProcessor.java's error
         return replace(cause, where="" if paths is None else paths.sink, hint=_SEVERAL_ROWS_HINT)
     messages = tuple(_call(each, "getMessage") for each in chain)

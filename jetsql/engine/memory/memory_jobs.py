@@ -16,6 +16,7 @@ from jetsql.engine.runs.analysis import ResolvedBody, resolve_body
 from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import qualify
+from jetsql.engine.sinks.checked_rows import rules_json, violation_tables
 from jetsql.engine.sinks.dead_letters import find_dead_letter_tables
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
@@ -188,6 +189,10 @@ class RunningJob:
             run.keepDeadLetters(letters.source, tables.table(letters.table))
         if plan.late_rows_table:
             run.keepLateRows(tables.table(plan.late_rows_table), self.job.name)
+        if plan.analysis.expectations:
+            run.checkRows(rules_json(plan.analysis.expectations, lambda rule: rule.condition), self.job.name)
+        for table in violation_tables(plan):
+            run.keepViolations(table, tables.table(table))
         return run
 
     def _start(self, folder: str) -> None:

@@ -18,6 +18,7 @@ from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.session.job_tables import qualify
 from jetsql.engine.session.spark_hints import hints_for
 from jetsql.engine.session.spark_statements import build_error_report
+from jetsql.engine.sinks.checked_rows import create_violation_tables
 from jetsql.engine.sinks.dead_letters import create_dead_letter_tables
 from jetsql.engine.sinks.late_rows import create_late_rows_table
 from jetsql.errors import ErrorReport, StatementError
@@ -181,6 +182,7 @@ class MemoryWorld:
         catalog = Catalog(self._session)
         create_dead_letter_tables(self._session, catalog, job.plan)
         create_late_rows_table(self._session, catalog, job.plan)
+        create_violation_tables(self._session, catalog, job.plan)
         self._stop(key)
         self._planned[key] = job
 

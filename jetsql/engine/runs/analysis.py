@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
@@ -23,6 +23,7 @@ from jetsql.engine.runs.analysis_errors import explain_analysis_error
 from jetsql.engine.runs.body_checks import (
     check_branches,
     check_changes,
+    check_expectations,
     check_own_sink,
     check_path,
     check_temporary,
@@ -32,6 +33,7 @@ from jetsql.engine.runs.body_checks import (
 from jetsql.engine.session.catalog import Catalog, TableFacts
 from jetsql.engine.session.engine_sessions import is_allowed, user_of
 from jetsql.engine.session.job_sessions import LOCAL_WINDOWS_CONF
+from jetsql.engine.sinks.checked_rows import rules_json
 from jetsql.engine.sinks.preflight import check_jdbc_table
 from jetsql.engine.sinks.sink_kinds import SINK_KINDS, find_kind
 from jetsql.errors import ErrorPlace, Span, StatementError
@@ -48,11 +50,13 @@ from jetsql.jobs.model.body_analysis import (
 )
 from jetsql.jobs.model.function import UsedFunction
 from jetsql.jobs.model.job import Plan
+from jetsql.jobs.planning.option_rules import side_table_name
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.sink_traits import FILE_FORMATS, SINK_PROVIDERS, traits_of
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.statement import Body
+from jetsql.language.tokens import blank
 
 _STREAMABLE = frozenset({*FILE_FORMATS, "kafka"})
 _SOURCE_FORMATS = {
@@ -111,6 +115,7 @@ def resolve_body(
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
     check_temporary(body, spark, facts)
     check_path(body, spark)
+    check_expectations(body, facts)
     check_branches(body, facts)
     sources = tuple(_source(entry) for entry in facts["sources"])
     for target, each, sink in zip(targets, described, sinks, strict=True):
@@ -151,6 +156,9 @@ def _analyze(
 ) -> Any:
     """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
+    rules = rules_json(
+        body.expectations, lambda rule: blank(body.spark_text[: rule.place.start]) + rule.condition, body.spark_text
+    )
     clauses = clause_texts(body)
     session, classes = spark._jsparkSession, java(spark).bodies
     target = body.target
@@ -163,13 +171,14 @@ def _analyze(
                 ttl_millis,
                 None if clauses is None else json.dumps(clauses),
                 json.dumps(columns) if columns else None,
+                rules,
             )
         insert = classes.BranchedInsert.ofSource(session, source_text(body))
         for branch in body.branches:
             target = branch.target
             text = body.spark_text
             insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
-        return classes.JobBody.of(insert, mode_names, ttl_millis)
+        return classes.JobBody.of(insert, mode_names, ttl_millis, rules)
     except (PySparkException, Py4JError) as error:
         raise explain_analysis_error(body, target, error) from None
 
@@ -229,6 +238,10 @@ def _analysis(
         idle_timeout_refusal=facts.get("idle_sources") or "",
         keeps_history=body.changes is not None and body.changes.keeps_history,
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
+        expectations=tuple(
+            replace(rule, table=side_table_name(captured, rule.table)) if rule.table else rule
+            for rule in body.expectations
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Sink, Source
+from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language import find_function, find_name
 from jetsql.language.statement import Body
@@ -31,6 +32,22 @@ _OPERATIONS: Final = {
     "Sort": ("ORDER BY", "Remove it: the rows of a table have no order."),
 }
 """The name of an operation and a hint, by the class of its node in Spark's plan."""
+
+
+_COLUMN: Final = "Compute it as a column of the query, and test the column."
+_RULE_REFUSALS: Final = {
+    "type": ("its condition is of the type {}", "Write a condition that is true or false, such as column IS NOT NULL."),
+    "aggregate": ("an aggregate needs more than one row", "Test the rows of a query that has the aggregate."),
+    "window": ("a window function needs more than one row", _COLUMN),
+    "generator": ("a generator returns several rows", _COLUMN),
+    "subquery": ("it has a subquery", "Join the table in the query, and test its columns."),
+    "function": ("it calls a function whose body is a query", _COLUMN),
+    "python": ("it calls a function in Python", _COLUMN),
+    "variable": ("it reads the variable {}, which ends with this session", "Write its value instead."),
+    "varying": ("{} returns another value when a batch is repeated", _COLUMN),
+    "json": ("its table needs the row as JSON, and a column cannot be converted", "Convert the column with CAST."),
+}
+"""The reason why a rule is refused, a clause, and a hint, by the kind of `Conditions` of the Java module."""
 
 
 def check_branches(body: Body, facts: dict[str, Any]) -> None:
@@ -122,6 +139,29 @@ def _check_history(body: Body, sink: Sink) -> None:
         raise unsupported_sink(body.target, message, hint)
 
 
+def check_expectations(body: Body, facts: dict[str, Any]) -> None:
+    """Raise StatementError INVALID_EXPECTATION for a rule that cannot be checked for each row on its own.
+
+    facts: those of the `JobBody` of the Java module.
+    """
+    for rule, refused in zip(body.expectations, facts["expectations"], strict=True):
+        if len(split_table(rule.table)) > 2:
+            raise StatementError(
+                "INVALID_EXPECTATION",
+                f"The table of the rule {rule.name} has a name with more than two parts.",
+                place=rule.action_place,
+                hint="Write INTO TABLE table or INTO TABLE schema.table: the table is in Spark's own catalogue.",
+            )
+        if refused is not None:
+            reason, hint = _RULE_REFUSALS[refused["kind"]]
+            raise StatementError(
+                "INVALID_EXPECTATION",
+                f"The rule {rule.name} is not possible: {reason.format(refused['detail'])}.",
+                place=rule.place,
+                hint=hint,
+            )
+
+
 def check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:
     """Refuse views, variables and functions that exist only in this session: a job restarts in another session."""
     for view in facts["temporary_views"]:
@@ -134,6 +174,13 @@ def check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> N
             f"{variable} is a session variable", _find_span(body, [variable]), "Write its value instead."
         )
     for function in json.loads(java(spark).catalog.Sessions.temporaryFunctions(spark._jsparkSession)):
+        for rule in body.expectations:
+            if (at := find_function(rule.condition, function)) is not None:
+                raise _temporary_object(
+                    f"{function} is a temporary function",
+                    Span(at.start + rule.place.start, at.stop + rule.place.start),
+                    "Use CREATE FUNCTION without TEMPORARY.",
+                )
         span = find_function(body.text, function)
         if span is not None:
             raise _temporary_object(

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import Catalog
-from jetsql.jobs.model.job import Job, SinkPlan
+from jetsql.jobs.model.job import Job, RuleCount, SinkPlan
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class SinkContext:
     """The time for which replaced snapshots of a table are kept."""
     notice: Callable[[str], None]
     """Adds a message to the job's history."""
+    counted: Callable[[tuple[RuleCount, ...]], None] = lambda counts: None
+    """Receives the counts of the job's rules after each batch."""
     keeps_replaced: Callable[[], bool] = lambda: False
     """Returns whether replaced snapshots of a table stay for now, because a backup copies files."""
     number: int = 0

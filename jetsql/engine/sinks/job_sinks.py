@@ -16,6 +16,7 @@ from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.session.engine_sessions import as_user
 from jetsql.engine.sinks import ComparedWriter, SinkContext, SinkWriter, is_ahead
 from jetsql.engine.sinks.branched_sink import BranchRun, branch_contexts
+from jetsql.engine.sinks.checked_rows import create_violation_tables, violation_tables, with_rules
 from jetsql.engine.sinks.dead_letters import (
     create_dead_letter_tables,
     find_dead_letter_tables,
@@ -27,7 +28,7 @@ from jetsql.engine.sinks.result_changes import discard_result
 from jetsql.engine.sinks.sink_kinds import choose_sink, choose_writer
 from jetsql.errors import StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress
-from jetsql.jobs.lifecycle.runtime import Report, SinkNotice
+from jetsql.jobs.lifecycle.runtime import Report, RowsChecked, SinkNotice
 from jetsql.jobs.model.job import Job, Plan, RunId, Version
 from jetsql.jobs.model.job_options import Guarantee
 from jetsql.jobs.model.staging import STAGING, staging_owner
@@ -55,16 +56,17 @@ class JobSinks:
         return _writer(replace(self._context(job, session, report), query=query), branches)
 
     def side_tables(self, plan: Plan) -> tuple[str, ...]:
-        """Return the qualified names of the tables of dead letters and of late rows."""
+        """Return the qualified names of the tables of dead letters, of late rows, and of rows that violate a rule."""
         letters = (each.table for each in find_dead_letter_tables(self.catalog, plan))
-        return *letters, *filter(None, (plan.late_rows_table,))
+        return *letters, *filter(None, (plan.late_rows_table,)), *violation_tables(plan)
 
     def create_side_tables(self, plan: Plan, owner: str) -> None:
-        """Create the tables of dead letters and of late rows, if they are missing. They belong to the job's owner."""
+        """Create the missing ones of `side_tables`. They belong to the job's owner."""
         is_missing = any(self.catalog.table(table) is None for table in self.side_tables(plan))
         session = as_user(self.spark, owner) if is_missing else self.spark
         create_dead_letter_tables(session, self.catalog, plan)
         create_late_rows_table(session, self.catalog, plan)
+        create_violation_tables(session, self.catalog, plan)
 
     def check_not_ahead(self, job: Job, progress: Progress) -> None:
         """Raise StatementError SINK_CHANGED if a sink of a restored job has a batch that the checkpoint lacks."""
@@ -149,9 +151,10 @@ class JobSinks:
             old_versions_seconds=self.old_versions_seconds,
             # Without a run, events have no listener.
             notice=lambda message: None if report is None else report(SinkNotice(run, message)),
+            counted=lambda counts: None if report is None else report(RowsChecked(run, counts)),
             keeps_replaced=lambda: self.gate.is_copying,
         )
 
 
 def _writer(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
-    return with_late_rows(context, with_dead_letters(context, choose_sink(context, branches)))
+    return with_late_rows(context, with_rules(context, with_dead_letters(context, choose_sink(context, branches))))

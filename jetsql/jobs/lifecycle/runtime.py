@@ -15,7 +15,7 @@ from typing import Protocol
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import ClusterState, Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, RuleCount, RunId, Version
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body, CreateFunction, TableIdentifier
 
@@ -87,6 +87,14 @@ class SinkNotice:
 
 
 @dataclass(frozen=True)
+class RowsChecked:
+    """The rows of a batch were checked by the rules of the job and written, or a run has found these counts."""
+
+    run: RunId
+    counts: tuple[RuleCount, ...]
+
+
+@dataclass(frozen=True)
 class ResourceNotice:
     """The run uses much of a resource that is scarce; a notice for the job's history, and the run continues."""
 
@@ -144,6 +152,7 @@ RuntimeEvent = (
     | RunCompleted
     | RunFailed
     | SinkNotice
+    | RowsChecked
     | ResourceNotice
     | ResourceExhausted
     | RestartRequested

@@ -52,6 +52,7 @@ from jetsql.jobs.lifecycle.runtime import (
     ResourceExhausted,
     ResourceNotice,
     RestartRequested,
+    RowsChecked,
     RunBlocked,
     RunCompleted,
     RunFailed,
@@ -271,6 +272,7 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=stop.restart_while_stopping,
     ),
     SinkNotice: _same(steps.record_sink_notice),
+    RowsChecked: _same(steps.record_counts),
     ResourceNotice: _run_row(
         not_running=steps.stale,
         starting=steps.record_resource_notice,

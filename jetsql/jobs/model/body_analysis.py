@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Final
 
 from jetsql.jobs.model.function import UsedFunction
+from jetsql.language.objects.expectation import Expectation
 
 FILE_FORMATS: Final = ("json", "csv")  # the formats of files whose lines can be malformed
 PARSE_MODE: Final = "parse mode"  # FileStream.java's name for Spark's own handling of malformed lines
@@ -164,6 +165,7 @@ class Analysis:
     """The windows of TUMBLE and HOP begin at local times; those of jobs of earlier releases begin at times in UTC."""
     lacking_clauses: tuple[str, ...] = field(default=(), compare=False)
     """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
+    expectations: tuple[Expectation, ...] = ()  # the rules for its rows, with qualified names of tables
 
     @property
     def sink(self) -> Sink:

@@ -168,6 +168,24 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
+class RuleCount:
+    """The rows that a rule of a job has checked, since it has this condition and this action."""
+
+    rule: str
+    condition: str
+    action: str  # as in ON VIOLATION; WARN without it
+    rows: int = 0
+    violations: int = 0
+    batch: int | None = None  # the newest batch that was checked; None before the first
+    batch_violations: int = 0  # in this batch
+
+    def add(self, batch: int, rows: int, violations: int) -> RuleCount:
+        """Return the counts after another batch."""
+        total, violated = self.rows + rows, self.violations + violations
+        return replace(self, rows=total, violations=violated, batch=batch, batch_violations=violations)
+
+
+@dataclass(frozen=True)
 class Job:
     """A job at one moment."""
 
@@ -205,6 +223,7 @@ class Job:
     )
     stable_after: float | None = None  # progress after this time, in seconds since the epoch, ends the row of crashes
     owner: str = OWNER  # the key of the user with whose rights it runs
+    rule_counts: tuple[RuleCount, ...] = ()  # of its rules, after the newest batch that was written
 
     @property
     def plan(self) -> Plan:

@@ -233,6 +233,7 @@ def _changes(old: Plan, new: Plan) -> Iterator[str]:
             source = f"the source {now.name} was recreated"
             yield f"{source}; its files are read, except those with the path of a file read before"
     yield from _sink_changes(old.analysis, new.analysis)
+    yield from _rule_changes(old.analysis, new.analysis)
     partitions = new_partition_count(old, new)
     if partitions is not None:
         yield f"the state is repartitioned into {partitions} partitions"
@@ -249,6 +250,19 @@ def _sink_changes(old: Analysis, new: Analysis) -> Iterator[str]:
         )
     elif removed:
         yield f"no more rows are written to {', '.join(removed)}, whose rows stay"
+
+
+def _rule_changes(old: Analysis, new: Analysis) -> Iterator[str]:
+    """Compare the rules for rows, which keep no state."""
+    before, now = ({rule.name: rule for rule in analysis.expectations} for analysis in (old, new))
+    changed = [name for name, rule in now.items() if before.get(name, rule) != rule]
+    listed = {
+        "added": [name for name in now if name not in before],
+        "removed": [name for name in before if name not in now],
+        "replaced, and its counts begin at 0": changed,
+    }
+    for what, names in listed.items():
+        yield from (f"the rule {name} is {what}" for name in names)
 
 
 def _is_recreated(before: Source, now: Source) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Analysis, OutputMode
+from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode
 from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.model.table_names import SESSION_CATALOG
 from jetsql.jobs.planning.sink_traits import traits_of
@@ -87,8 +87,11 @@ def late_rows_table(analysis: Analysis, options: Options) -> str:
     """Return the qualified name of the table for late rows; empty to drop them."""
     if not options.late_rows.startswith(LATE_ROWS_TABLE):
         return ""
-    name = options.late_rows.removeprefix(LATE_ROWS_TABLE)
-    session = analysis.session
+    return side_table_name(analysis.session, options.late_rows.removeprefix(LATE_ROWS_TABLE))
+
+
+def side_table_name(session: CapturedSession, name: str) -> str:
+    """Return the qualified name of a table for rows that are not in a job's result. name: with a schema or without"""
     schema = session.schema if session.catalog == SESSION_CATALOG else "default"
     return f"{SESSION_CATALOG}.{name if '.' in name else f'{schema}.{name}'}"
 
@@ -137,6 +140,8 @@ def _real_time_refusals(analysis: Analysis) -> Iterator[str]:
     with_dead_letters = next((source for source in analysis.sources if source.has_dead_letters), None)
     if with_dead_letters is not None:
         yield f"does not support dead letters, which 'on.error' of {with_dead_letters.name} requires"
+    if analysis.expectations:
+        yield "does not support rules for rows: Spark writes rows before their batch ends"
     if analysis.marks_deleted:
         reason = "a batch takes rows back and replaces them together, and here each row is written when it arrives"
         yield f"does not support a result that is updated by changes: {reason}"

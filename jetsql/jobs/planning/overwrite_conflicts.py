@@ -88,7 +88,8 @@ def _shown(job: Job, sees: Sees) -> str:
 def _find_same(plan: Plan, sink: Sink) -> str | None:
     """Return the table that a plan writes and that has the same rows as a sink, or None."""
     written = (each.table for each in plan.analysis.sinks if _is_same(each, sink))
-    side = (plan.late_rows_table,) if name_key(plan.late_rows_table) == name_key(sink.table) else ()
+    tables = (plan.late_rows_table, *(rule.table for rule in plan.analysis.expectations))
+    side = (table for table in tables if name_key(table) == name_key(sink.table))
     return next(chain(written, side), None)
 
 

@@ -32,11 +32,12 @@ def can_have_offset_gaps(plan: Plan) -> bool:
 def tracks_asynchronously(plan: Plan) -> bool:
     """Return whether a job tracks its progress asynchronously.
 
-    Dead letters and batch numbers in messages need offsets that are logged before a batch is written.
+    Dead letters, rules and batch numbers in messages need offsets that are logged before a batch is written.
     """
     return (
         can_have_offset_gaps(plan)
         and plan.options.trigger is Trigger.INTERVAL
         and not plan.analysis.sink.has_batch_numbers
+        and not plan.analysis.expectations
         and not any(source.has_dead_letters for source in plan.analysis.sources)
     )

@@ -69,6 +69,7 @@ def is_same_text(job: Job, statement: CreateJob) -> bool:
     """
     return (
         job.version.comment == statement.comment
+        and job.body.expectations == statement.body.expectations
         and dict(job.plan.options.given) == dict(parse_options(statement.options).values.given)
         and _words(job.body.text, job.version.table_kind is not None)
         == _words(statement.body.text, statement.kind is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
@@ -19,6 +19,7 @@ from jetsql.jobs.model.table_names import join_table, quoted_table, split_table
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.explain import describe_sink, describe_source, describe_trigger, describe_write
+from jetsql.jobs.statements.job_metrics import count_rules, describe_count
 from jetsql.jobs.statements.lookup import (
     find_job,
     sees_texts,
@@ -29,7 +30,15 @@ from jetsql.jobs.statements.lookup import (
 )
 from jetsql.jobs.store.metrics import Totals
 from jetsql.language import parse
-from jetsql.language.statement import CreateJob, CreateStreamingTable, DescribeJob, ShowCreateJob, ShowJobHistory
+from jetsql.language.body.expectations import rule_text
+from jetsql.language.statement import (
+    CreateJob,
+    CreateStreamingTable,
+    DescribeJob,
+    Expectation,
+    ShowCreateJob,
+    ShowJobHistory,
+)
 from jetsql.language.tokens import quoted_name
 from jetsql.resultset import Cell, Column, Table, Value
 
@@ -56,7 +65,7 @@ JOB_HISTORY_COLUMNS: Final = (
     Column("address", comment="the IP address of the user's client; NULL inside the engine's process"),
 )
 
-_OF_STATEMENT: Final = ("statement", "way back", "fingerprint ")
+_OF_STATEMENT: Final = ("statement", "way back", "fingerprint ", "rule ")
 """The facts with the text of a statement or parts of it, for which the right to see the job is not enough."""
 
 Fact = tuple[str, str | None]
@@ -97,6 +106,8 @@ def _facts(view: JobView, plan: Plan, members: int) -> Iterator[Fact]:
     if plan.analysis.streaming:
         yield "trigger", describe_trigger(plan)
         yield "output mode", plan.output_mode.value if plan.output_mode is not None else None
+    for count in count_rules(job):
+        yield f"rule {count.rule}", describe_count(count)
     if plan.options.split_brain_protection:
         yield "quorum", f"{required_members(job)} members; {members} available"
     for name, value in show(plan.options.given).items():
@@ -175,7 +186,7 @@ def create_text(job: Job) -> str:
     if job.version.table_kind is not None:
         lines = _create_table_lines(job.name, options, _created_table(body))
     else:
-        lines = _create_job_lines(job.name, job.version.comment, options, body)
+        lines = _create_job_lines(job.name, job.body.expectations, job.version.comment, options, body)
     return "\n".join((*_secrets_note(options, body), *lines))
 
 
@@ -195,12 +206,15 @@ def fork_text(snapshot: Snapshot) -> str:
         # Earlier releases kept the whole statement.
         body = written.body.text if isinstance(written, CreateJob) else body
         note = "-- Choose another table, unless both jobs are to write into the same one."
-        lines = _create_job_lines(f"{snapshot.job_name}_fork", None, options, body)
+        rules = snapshot.plan.analysis.expectations
+        lines = _create_job_lines(f"{snapshot.job_name}_fork", rules, None, options, body)
     return "\n".join((*_secrets_note(options, body), note, *lines))
 
 
-def _create_job_lines(name: str, comment: str | None, options: Mapping[str, str], body: str) -> Iterator[str]:
-    yield f"CREATE JOB {quoted_name(name)}"
+def _create_job_lines(
+    name: str, rules: Sequence[Expectation], comment: str | None, options: Mapping[str, str], body: str
+) -> Iterator[str]:
+    yield f"CREATE JOB {quoted_name(name)}{_rules_clause(rules)}"
     if comment is not None:
         yield f"COMMENT {quoted_text(comment)}"
     if options:
@@ -216,7 +230,7 @@ def _created_table(body: str) -> CreateStreamingTable:
 
 def _create_table_lines(name: str, options: Mapping[str, str], written: CreateStreamingTable) -> Iterator[str]:
     assert written.create.table is not None, "the statement has a table"
-    yield f"CREATE {written.kind.value} {quoted_table(name)}"
+    yield f"CREATE {written.kind.value} {quoted_table(name)}{_rules_clause(written.create.body.expectations)}"
     if options:
         yield f"JOB {_options_clause(options)}"
     yield redact_urls(written.create.table.clauses)
@@ -227,6 +241,11 @@ def _secrets_note(options: Mapping[str, str], body: str) -> tuple[str, ...]:
     if dict(show(options)) == dict(options) and REDACTED not in redact_urls(body):
         return ()
     return ("-- Secrets are shown as ***: insert them before you run this statement.",)
+
+
+def _rules_clause(rules: Sequence[Expectation]) -> str:
+    """Return rules as statements have them after the name, with a space before them; empty without rules."""
+    return " (\n" + ",\n".join(f"  {redact_urls(rule_text(rule))}" for rule in rules) + "\n)" if rules else ""
 
 
 def _options_clause(options: Mapping[str, str]) -> str:

@@ -79,6 +79,8 @@ def decisions(plan: Plan) -> Iterator[str]:
         yield f"Source:      {describe_source(source)}"
     for each in plan.sinks:
         yield f"Sink:        {describe_sink(each.sink)}; {describe_write(plan, each)}"
+    for rule in plan.analysis.expectations:
+        yield f"Rule:        {rule.name}: {rule.condition}; on violation: {rule.action_text}"
     yield f"Delivery:    {GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
     if plan.analysis.streaming:
         yield f"Trigger:     {describe_trigger(plan)}"

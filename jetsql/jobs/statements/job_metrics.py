@@ -1,4 +1,4 @@
-"""The metrics of jobs: rows of the relation `jetsql.metrics`, and current values for monitoring."""
+"""The metrics of jobs: rows of the relations `jetsql.metrics` and `jetsql.expectations`, and current values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Job, Status
+from jetsql.jobs.model.job import Job, RuleCount, Status
+from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.statements.command_result import describe_error
-from jetsql.jobs.statements.lookup import live_views, visible_cause, visible_jobs
+from jetsql.jobs.statements.lookup import live_views, sees_texts, visible_cause, visible_jobs
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
+from jetsql.output.counts import counted
 from jetsql.resultset import Cell, Column
 
 _OF_MEASURE: Final = (
@@ -45,6 +47,18 @@ METRICS_COLUMNS: Final = (
     *_OF_MEASURE,
 )
 
+EXPECTATION_COLUMNS: Final = (
+    Column("job", comment="the name of the job"),
+    Column("job_id", comment="the id of the job"),
+    Column("rule", comment="the name of the rule"),
+    Column("condition", comment="the condition of the rule; NULL without the right OPERATE"),
+    Column("action", comment="what happens to a row that violates it: WARN, DROP ROW, FAIL or INTO TABLE with a table"),
+    Column("rows", "bigint", "rows checked since the rule has this condition and this action"),
+    Column("violations", "bigint", "those of them that violate the rule"),
+    Column("batch", "bigint", "the newest batch that was checked; NULL before the first"),
+    Column("batch_violations", "bigint", "rows of this batch that violate the rule"),
+)
+
 
 def metrics_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.metrics`, oldest job and oldest batch first."""
@@ -76,6 +90,7 @@ class JobMetrics:
     latest: BatchMetrics | None  # the newest batch; None before the first, and when metrics are not kept
     watermark_delay: float | None  # seconds from the watermark to now
     last_error: str | None  # the error with its hint
+    rules: tuple[RuleCount, ...] = ()  # of the job's rules
 
 
 def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
@@ -100,4 +115,30 @@ def measure_job(manager: Manager, job: Job) -> JobMetrics:
     delay = None if watermark is None else manager.clock() - watermark
     totals = manager.metrics.totals(job.id)
     error = describe_error(visible_cause(manager, job)) or None
-    return JobMetrics(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error)
+    counts = count_rules(job)
+    return JobMetrics(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error, counts)
+
+
+def count_rules(job: Job) -> tuple[RuleCount, ...]:
+    """Return the counts of the rules of a job, in the order of its statement; those of a new rule are 0."""
+    known = {(count.rule, count.condition, count.action): count for count in job.rule_counts}
+    rules = (RuleCount(rule.name, rule.condition, rule.action_text) for rule in job.plan.analysis.expectations)
+    return tuple(known.get((rule.rule, rule.condition, rule.action), rule) for rule in rules)
+
+
+def describe_count(count: RuleCount) -> str:
+    """Return a rule with the rows that violate it, as a phrase."""
+    rows = counted(count.rows, "row", str(count.rows))
+    return f"{redact_urls(count.condition)}; {count.action}; violated by {count.violations} of {rows}"
+
+
+def expectations_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """Return the rows of `jetsql.expectations`, newest job first."""
+    live = {view.job.id: view.job for view in manager.registry.live()}
+    for stored in visible_jobs(manager, reversed(manager.store.all_jobs())):
+        job = live.get(stored.id, stored)
+        shows_texts = sees_texts(manager, job)
+        for count in count_rules(job):
+            condition = redact_urls(count.condition) if shows_texts else None
+            newest = (count.batch, count.batch_violations)
+            yield (job.name, job.id, count.rule, condition, count.action, count.rows, count.violations, *newest)

@@ -16,7 +16,12 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.access.audit_relation import AUDIT_COLUMNS, audit_relation
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
 from jetsql.jobs.statements.function_statements import FUNCTION_COLUMNS, functions_relation
-from jetsql.jobs.statements.job_metrics import METRICS_COLUMNS, metrics_relation
+from jetsql.jobs.statements.job_metrics import (
+    EXPECTATION_COLUMNS,
+    METRICS_COLUMNS,
+    expectations_relation,
+    metrics_relation,
+)
 from jetsql.jobs.statements.show import JOBS_TABLE_COLUMNS, SNAPSHOTS_TABLE_COLUMNS, job_relation, snapshot_relation
 from jetsql.jobs.statements.show_cluster import ENGINE_COLUMNS, MEMBER_COLUMNS, engines_relation, members_relation
 from jetsql.resultset import Cell, Column
@@ -43,6 +48,9 @@ SYSTEM_TABLES: Final = (
     SystemTable("engines", "A row for each engine of the store.", ENGINE_COLUMNS, engines_relation, True),
     SystemTable("functions", "A row for each function in Python.", FUNCTION_COLUMNS, functions_relation),
     SystemTable("metrics", "A row for each batch of a job, or for several batches.", METRICS_COLUMNS, metrics_relation),
+    SystemTable(
+        "expectations", "A row for each rule for the rows of a job.", EXPECTATION_COLUMNS, expectations_relation
+    ),
     SystemTable("audit", "A row for each of the newest events of the audit log.", AUDIT_COLUMNS, audit_relation),
 )
 _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}

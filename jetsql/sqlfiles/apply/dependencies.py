@@ -62,6 +62,10 @@ def read_tables(item: Declaration) -> Iterator[tuple[str, ...]]:
     """Yield the qualified names of the tables and views that a statement reads, and of those for wrong rows."""
     for use in item.checked.query.reads:
         yield qualified(use.parts, item.context)
+    job = item.checked.job
+    for rule in () if job is None else job.body.expectations:
+        if rule.table:
+            yield qualified(split_table(rule.table), item.context)
     for token in tokens(item.text):
         value = unquote(token.text) if token.kind is Kind.STRING else ""
         if value.lower().startswith(_TABLE_OPTION):

@@ -99,9 +99,9 @@ class StatementLayout:
 
     def _lay_out_head(self, leaves: Sequence[tuple[str, Span]], is_function: bool) -> None:
         options = sum(name == "OPTION_KEY" for name, _ in leaves)
-        in_options = False
+        in_options = in_rules = False
         depth = 0
-        for (before, _), (name, place) in zip([("", Span(0, 0)), *leaves], leaves, strict=False):
+        for (before, before_place), (name, place) in zip([("", Span(0, 0)), *leaves], leaves, strict=False):
             if name in (BODY, TABLE_CLAUSES):
                 break
             text = self._text[place.start : place.stop]
@@ -119,6 +119,12 @@ class StatementLayout:
                     gap = break_at(_INDENT)
                 elif name == "RPAR":
                     gap = break_at(0)
+            if name == "CONSTRAINT":
+                gap, in_rules = break_at(_INDENT), True
+                if before == "LPAR":
+                    self.gaps[before_place.start] = SPACE
+            elif in_rules and name == "RPAR" and depth == 1:
+                gap, in_rules = break_at(0), False
             if self._begins_clause(name, before, leaves, depth, is_function):
                 gap = break_at(0)
             depth += (name == "LPAR") - (name == "RPAR")

@@ -46,6 +46,7 @@ from jetsql.jobs.lifecycle.runtime import (
     ResourceExhausted,
     ResourceNotice,
     RestartRequested,
+    RowsChecked,
     RunBlocked,
     RunCompleted,
     RunFailed,
@@ -54,7 +55,7 @@ from jetsql.jobs.lifecycle.runtime import (
     SinkNotice,
 )
 from jetsql.jobs.lifecycle.transitions import TABLE
-from jetsql.jobs.model.job import Status, StopGoal
+from jetsql.jobs.model.job import RuleCount, Status, StopGoal
 from tests.support.models.lifecycle_cases import ENDANGERS, EXPORT, RETRYABLE_ERROR, RUN, after, job, version
 
 EVENTS: dict[type, Event] = {
@@ -86,6 +87,7 @@ EVENTS: dict[type, Event] = {
     RunFailed: RunFailed(RUN, RETRYABLE_ERROR),
     RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
     SinkNotice: SinkNotice(RUN, "staged files were gone"),
+    RowsChecked: RowsChecked(RUN, (RuleCount("valid", "id > 0", "WARN", 3, 1),)),
     ResourceNotice: ResourceNotice(RUN, "1,024 files are open"),
     ResourceExhausted: ResourceExhausted(RUN, ENDANGERS),
     FilesDiscarded: FilesDiscarded(RUN),
@@ -142,6 +144,7 @@ CELLS = {
     RunFailed: ". N N X X X X X ~ ~ ~ ~",
     RestartRequested: ". S S . . . . . ~ ~ ~ ~",
     SinkNotice: ". . . . . . . . . . . .",
+    RowsChecked: ". . . . . . . . . . . .",
     ResourceNotice: "~ . . . . . . . ~ ~ ~ ~",
     ResourceExhausted: ". X X X X . . X ~ ~ ~ ~",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",

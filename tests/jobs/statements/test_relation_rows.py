@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
 from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.language.objects.expectation import Expectation
 from jetsql.resultset import Cell
 from tests.support.engines.jobs_harness import JobsHarness, body, run_manager
 
@@ -50,6 +52,8 @@ def test_each_relation_describes_itself(relation: object, jobs: JobsHarness) -> 
 
 @pytest.mark.parametrize("relation", SYSTEM_TABLES, ids=lambda relation: relation.name)
 def test_values_are_of_their_columns_types(relation: object, jobs: JobsHarness) -> None:
+    rules = (Expectation("valid", "id > 0"),)
+    jobs.runtime.analysis = replace(jobs.runtime.analysis, expectations=rules)
     ended = jobs.make("ended")
     jobs.runtime.fail(ended, Cause("no such table", "TABLE_OR_VIEW_NOT_FOUND", "42P01", retryable=False))
     jobs.wait_status(ended, Status.SUSPENDED)

@@ -17,6 +17,7 @@ from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.jobs.model.redaction import REDACTED, redact_urls
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES, rows
+from jetsql.language.objects.expectation import Expectation
 from jetsql.language.statement import ExplainCreateJob
 from jetsql.server.prometheus import prometheus_response
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis, sink, source
@@ -58,6 +59,7 @@ FACTS = {
     ),
     "operators": (Operator("Aggregate", f"of {url('operator')}"),),
     "stateful": True,
+    "expectations": (Expectation("known", f"x <> '{url('rule')}'"),),
 }
 
 
@@ -105,17 +107,17 @@ def scraped(jobs: JobsHarness) -> str:
 PLACES: dict[str, tuple[Callable[[JobsHarness], str], int, str]] = {
     # The cause: its message and its hint hold two each.
     "SHOW JOBS": (shown("SHOW JOBS"), 4, "The user ann with"),
-    # Besides: where the cause met its table, the source, the sink, three options and the body.
-    "DESCRIBE JOB": (shown("DESCRIBE JOB j"), 11, "user=ann&password=***&a=b"),
+    # Besides: where the cause met its table, the source, the sink, the rule, three options and the body.
+    "DESCRIBE JOB": (shown("DESCRIBE JOB j"), 12, "user=ann&password=***&a=b"),
     # Besides: the body of the way back, two captured settings and two facts of the fingerprint.
-    "DESCRIBE JOB EXTENDED": (shown("DESCRIBE JOB EXTENDED j"), 16, "('session fs.example.size', '7')"),
+    "DESCRIBE JOB EXTENDED": (shown("DESCRIBE JOB EXTENDED j"), 17, "('session fs.example.size', '7')"),
     # Three options and the body, and a comment that explains the sign.
     "SHOW CREATE JOB": (shown("SHOW CREATE JOB j"), 5, "'spark.example.reference' = 'secret:env:SHOP'"),
     # The update that failed, and the cause.
     "SHOW JOB HISTORY": (shown("SHOW JOB HISTORY j"), 6, "is no password for jdbc:shop://"),
     "SHOW SNAPSHOTS": (shown("SHOW SNAPSHOTS"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
-    # Source, sink, the state's operator, and Spark's plan with two.
-    "EXPLAIN CREATE JOB": (explained, 5, "Aggregate; of jdbc:shop://"),
+    # Source, sink, the rule, the state's operator, and Spark's plan with two.
+    "EXPLAIN CREATE JOB": (explained, 6, "Aggregate; of jdbc:shop://"),
     # As SHOW JOBS and SHOW CREATE JOB.
     "jetsql.jobs": (in_relation("jobs"), 9, "at jdbc:shop://***@host/shop again."),
     "jetsql.snapshots": (in_relation("snapshots"), 1, "SELECT id FROM STREAM src -- jdbc:shop://"),
@@ -124,6 +126,7 @@ PLACES: dict[str, tuple[Callable[[JobsHarness], str], int, str]] = {
     "jetsql.metrics": (in_relation("metrics"), 0, "'j'"),
     "jetsql.members": (in_relation("members"), 0, "'driver'"),
     "jetsql.engines": (in_relation("engines"), 0, "'leader'"),
+    "jetsql.expectations": (in_relation("expectations"), 1, "'known'"),
     "jetsql.audit": (in_relation("audit"), 0, "'job start'"),
     "/metrics": (scraped, 0, 'job="j"'),
 }

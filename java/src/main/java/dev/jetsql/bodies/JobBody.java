@@ -8,6 +8,8 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.expectations.Conditions;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
@@ -18,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -36,13 +39,18 @@ public final class JobBody {
   private final Branches branches;
 
   private JobBody(
-      SparkSession session, LogicalPlan command, RunOptions options, boolean appliesChanges) {
+      SparkSession session,
+      LogicalPlan command,
+      RunOptions options,
+      boolean appliesChanges,
+      String rules) {
     this.session = session;
     this.branches = null;
     var query = InsertFacts.read(command, facts);
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
+    if (query != null) readRules(query, rules);
     var keyed = appliesChanges ? options : withKeys(options);
     this.rewritten = written == null ? null : RewrittenQuery.of(session, written, keyed);
     if (written != null) readQuery(options.modes());
@@ -54,17 +62,19 @@ public final class JobBody {
         InsertFacts.keyColumns(sink), CatalogTables.hasFormat(sink.path("provider").asText()));
   }
 
-  private JobBody(SparkSession session, NewTable table, RunOptions options) {
+  private JobBody(SparkSession session, NewTable table, RunOptions options, String rules) {
     this.session = session;
     this.branches = null;
     this.written = table.query();
+    readRules(written, rules);
     if (table.facts() != null) facts.set("sink", table.facts());
     this.rewritten = RewrittenQuery.of(session, written, withKeys(options));
     readQuery(options.modes());
   }
 
-  private JobBody(BranchedInsert insert, RunOptions options) {
+  private JobBody(BranchedInsert insert, RunOptions options, String rules) {
     this.session = insert.session();
+    var checked = readRules(insert.source(), rules);
     var described = facts.putArray("branches");
     var queries = new ArrayList<LogicalPlan>();
     for (var each : insert.commands()) {
@@ -72,7 +82,7 @@ public final class JobBody {
       if (query != null) queries.add(query);
     }
     this.branches =
-        queries.size() == described.size() ? Branches.of(insert.source(), queries) : null;
+        queries.size() == described.size() ? Branches.of(insert.source(), queries, checked) : null;
     this.written = branches == null ? null : branches.source();
     this.rewritten = written == null ? null : RewrittenQuery.of(insert.session(), written, options);
     if (written == null) return;
@@ -87,14 +97,20 @@ public final class JobBody {
     readQuery(options.modes());
   }
 
+  /** Resolves the rules of the rows, and returns the columns that they read. */
+  private List<Attribute> readRules(LogicalPlan rows, String rules) {
+    return Conditions.describe(
+        session, Plans.list(rows.output()), rules, facts.putArray("expectations"));
+  }
+
   private void readQuery(List<OutputMode> modes) {
     new QueryFacts(session, facts, written, rewritten, branchParts()).read(modes);
   }
 
-  /** Returns the body of several INSERTs. modes, stateTtlMillis: see `analyze` */
-  public static JobBody of(BranchedInsert insert, String modes, long stateTtlMillis) {
+  /** Returns the body of several INSERTs. modes, stateTtlMillis, rules: see `analyze` */
+  public static JobBody of(BranchedInsert insert, String modes, long stateTtlMillis, String rules) {
     return inSession(
-        insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis)));
+        insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis), rules));
   }
 
   /**
@@ -107,6 +123,7 @@ public final class JobBody {
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
    * @param columns the columns that an INSERT without a list of columns writes, a JSON array; null
    *     for all columns of the table
+   * @param rules the rules for its rows, a JSON array, see `Conditions`
    */
   public static JobBody analyze(
       SparkSession session,
@@ -114,9 +131,10 @@ public final class JobBody {
       String modes,
       long stateTtlMillis,
       String clauses,
-      String columns) {
+      String columns,
+      String rules) {
     var options = RunOptions.of(modes, stateTtlMillis);
-    return inSession(session, () -> resolve(session, text, options, clauses, columns));
+    return inSession(session, () -> resolve(session, text, options, clauses, columns, rules));
   }
 
   /** Runs an analysis of a job in a session. */
@@ -131,20 +149,26 @@ public final class JobBody {
   }
 
   private static JobBody resolve(
-      SparkSession session, String text, RunOptions options, String clauses, String columns) {
+      SparkSession session,
+      String text,
+      RunOptions options,
+      String clauses,
+      String columns,
+      String rules) {
     var state = session.sessionState();
     var parser = state.sqlParser();
     try {
       var statement = parser.parsePlan(text);
       if (statement instanceof CreateTableAsSelect create)
-        return new JobBody(session, NewTable.resolve(session, create), options);
+        return new JobBody(session, NewTable.resolve(session, create), options, rules);
       var insert = columns == null ? statement : withColumns(statement, columns);
       var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
           options,
-          clauses != null);
+          clauses != null,
+          rules);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }

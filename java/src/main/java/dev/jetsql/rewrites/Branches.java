@@ -36,9 +36,12 @@ public record Branches(LogicalPlan source, List<BatchPart> parts) {
    * Returns the branches.
    *
    * @param queries the resolved queries over the stand-in of the source
+   * @param checked the columns of the source that its rules read
    */
-  public static Branches of(LogicalPlan source, List<LogicalPlan> queries) {
+  public static Branches of(
+      LogicalPlan source, List<LogicalPlan> queries, List<Attribute> checked) {
     var read = new HashSet<ExprId>();
+    for (var column : checked) read.add(column.exprId());
     queries.forEach(query -> collectRead(query, read));
     var all = Plans.list(source.output());
     var columns = new ArrayList<>(all.stream().filter(c -> read.contains(c.exprId())).toList());

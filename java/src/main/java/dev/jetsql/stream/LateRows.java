@@ -5,6 +5,7 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.plans.RowJson;
 import dev.jetsql.rewrites.bytime.ByTimeProcessor;
 import dev.jetsql.rewrites.bytime.StreamRows;
 import dev.jetsql.versions.SparkCalls;
@@ -13,11 +14,9 @@ import java.util.List;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.StructsToJson;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Deduplicate;
 import org.apache.spark.sql.catalyst.plans.logical.DeduplicateWithinWatermark;
@@ -44,8 +43,6 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.TimestampType$;
 import org.apache.spark.util.AccumulatorV2;
 import scala.Option;
-import scala.collection.immutable.Map;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The rows of a batch that Spark drops because the watermark has passed them.
@@ -80,8 +77,7 @@ public final class LateRows {
     if (dropping.size() > 1 || operator.exists(node -> node != operator && keepsState(node)))
       return "the query keeps state in several operators";
     for (var input : inputs(operator)) {
-      var json = new StructsToJson(CreateStruct.create(expressions(input.rows().output())));
-      if (json.checkInputDataTypes().isFailure())
+      if (!RowJson.isPossible(Plans.list(input.rows().output())))
         return "a column of the query cannot be converted to JSON";
     }
     return null;
@@ -180,7 +176,7 @@ public final class LateRows {
             Plans.alias(timestamp((Long) millis * 1000L), "watermark"),
             Plans.alias(Literal.create(input.name(), StringType$.MODULE$), "source"),
             Plans.alias(instant(rows.output(), time), "event_time"),
-            Plans.alias(json(rows, execution.sparkSession()), "row"));
+            Plans.alias(RowJson.of(Plans.list(rows.output()), execution.sparkSession()), "row"));
     return new Project(Sequences.of(columns), rows);
   }
 
@@ -203,18 +199,6 @@ public final class LateRows {
       if (isTime) return column;
     }
     return new Literal(null, TimestampType$.MODULE$);
-  }
-
-  private static Expression json(LogicalPlan rows, SparkSession session) {
-    Map<String, String> options =
-        Map.from(CollectionConverters.asScala(java.util.Map.of("ignoreNullFields", "false")));
-    var zone = Option.apply(session.sessionState().conf().sessionLocalTimeZone());
-    return new StructsToJson(options, CreateStruct.create(expressions(rows.output())), zone);
-  }
-
-  private static scala.collection.immutable.Seq<Expression> expressions(
-      scala.collection.immutable.Seq<Attribute> columns) {
-    return Sequences.of(new ArrayList<Expression>(asJava(columns)));
   }
 
   /** Returns a plan of a batch's stream as a batch query over the same rows. */

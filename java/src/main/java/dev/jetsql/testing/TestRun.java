@@ -4,6 +4,7 @@ import static org.apache.spark.sql.functions.col;
 import static org.apache.spark.sql.functions.lit;
 
 import dev.jetsql.common.Sequences;
+import dev.jetsql.expectations.CheckedRows;
 import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.stream.LateRows;
@@ -44,6 +45,8 @@ public final class TestRun {
   private final List<BatchPart> branches;
   private final LogicalPlan query;
   private final Map<String, MemoryTable> deadLetters = new HashMap<>();
+  private final Map<String, MemoryTable> violations = new HashMap<>();
+  private String rules;
   private MemoryTable lateRowsTable;
   private String job;
   private StreamingQuery running;
@@ -90,6 +93,17 @@ public final class TestRun {
     this.job = job;
   }
 
+  /** Checks the rows by rules. rules: see `CheckedRows`. job: the name of the job */
+  public void checkRows(String rules, String job) {
+    this.rules = rules;
+    this.job = job;
+  }
+
+  /** Keeps the rows that violate rules with a table. name: the qualified name of the table */
+  public void keepViolations(String name, MemoryTable table) {
+    violations.put(name, table);
+  }
+
   /** Keeps the messages of a Kafka table that do not fit its columns. source: its qualified name */
   public void keepDeadLetters(String source, MemoryTable table) {
     deadLetters.put(source, table);
@@ -97,7 +111,7 @@ public final class TestRun {
 
   /** Runs a job without streams. */
   public void runOnce() {
-    output.write(Dataset.ofRows(session, query));
+    output.write(Dataset.ofRows(session, query), 0);
   }
 
   /** Starts the query, and runs the first step. */
@@ -177,19 +191,36 @@ public final class TestRun {
       var execution = (IncrementalExecution) ((Dataset<Row>) given).queryExecution();
       var collected = List.of(execution.executedPlan().executeCollect());
       var plan = execution.analyzed();
-      write(MemoryTables.rows(session, plan.output(), collected));
+      write(MemoryTables.rows(session, plan.output(), collected), batch);
       readLateRows(execution.executedPlan(), batch);
       readDeadLetters();
       batches.incrementAndGet();
     }
 
-    private void write(Dataset<Row> rows) {
+    private void write(Dataset<Row> rows, long batch) {
       long millis = clock.getTimeMillis();
       var stored = rows;
       if (part != null) stored = part.applyAt(stored, millis);
+      if (rules != null) stored = check(stored, batch);
       if (branches.isEmpty()) sinks.get(0).write(stored, millis);
       for (int i = 0; i < branches.size(); i++)
         sinks.get(i).write(branches.get(i).applyAt(stored, millis), millis);
+    }
+
+    /** Returns the rows that the sinks get. */
+    private Dataset<Row> check(Dataset<Row> rows, long batch) {
+      var checked = CheckedRows.of(rows, rules);
+      var execution = checked.rows().queryExecution();
+      var collected = List.of(execution.executedPlan().executeCollect());
+      var stored = MemoryTables.rows(session, execution.analyzed().output(), collected);
+      if (violations.isEmpty()) return stored;
+      var columns = List.of(lit(job), lit(batch), col("rules"), col("row"));
+      violations.forEach(
+          (name, table) ->
+              table.append(
+                  MemoryTables.collect(
+                      checked.violating(stored, name).select(Sequences.of(columns)))));
+      return checked.accepted(stored);
     }
 
     private void readLateRows(SparkPlan plan, long batch) {

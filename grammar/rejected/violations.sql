@@ -1,0 +1,5 @@
+-- error: PARSE_SYNTAX_ERROR at 1:56: found 'wrong'
+CREATE JOB j (CONSTRAINT a EXPECT (x) ON VIOLATION INTO wrong) AS INSERT INTO t SELECT 1
+
+-- error: INVALID_NAME at 1:62: A name is written without quotes
+CREATE JOB j (CONSTRAINT a EXPECT (x) ON VIOLATION INTO TABLE 'wrong') AS INSERT INTO t SELECT 1
