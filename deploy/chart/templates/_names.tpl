@@ -36,6 +36,25 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
+{{/* The name of a ConfigMap with these contents. A kubelet can mount old contents into a new pod, so that new contents
+     need a new name. */}}
+{{- define "jetsql.nameOfContents" -}}
+{{ printf "%s-%s" .name (.contents | sha256sum | trunc 10) }}
+{{- end }}
+
+{{- define "jetsql.configFiles" -}}
+config.toml: |
+  {{- .Values.config | nindent 2 }}
+{{- if .Values.executors.enabled }}
+executor.yaml: |
+  {{- include "jetsql.executorPod" . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "jetsql.configName" -}}
+{{ include "jetsql.nameOfContents" (dict "name" (include "jetsql.fullname" .) "contents" (include "jetsql.configFiles" .)) }}
+{{- end }}
+
 {{- define "jetsql.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{ .Values.serviceAccount.name | default (include "jetsql.fullname" .) }}

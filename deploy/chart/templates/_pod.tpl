@@ -142,7 +142,7 @@ spark.kubernetes.executor.podTemplateFile=/etc/jetsql/executor.yaml spark.kubern
 - { name: cache, emptyDir: {} }
 - { name: tmp, emptyDir: {} }
 - name: config
-  configMap: { name: {{ include "jetsql.fullname" . }} }
+  configMap: { name: {{ include "jetsql.configName" . }} }
 - name: token
   secret:
     secretName: {{ .Values.token.existingSecret }}
@@ -192,7 +192,6 @@ metadata:
     {{- end }}
   annotations:
     kubectl.kubernetes.io/default-container: engine
-    checksum/config: {{ include (print $.Template.BasePath "/config.yaml") . | sha256sum }}
     {{- with .Values.engine.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}

@@ -135,7 +135,7 @@ def test_lost_node_of_the_leader(release: ChartRelease, jobs: ChartJobs) -> None
 
 
 def test_lost_node_of_an_executor(release: ChartRelease, jobs: ChartJobs) -> None:
-    leader = release.leader()
+    runs, leader = release.runs(), release.leader()
     [node] = {*release.cluster.nodes} - {release.node(leader)}
     gone = {id_ for id_, row in release.members().items() if row["node"] == node}
     assert gone
@@ -145,6 +145,7 @@ def test_lost_node_of_an_executor(release: ChartRelease, jobs: ChartJobs) -> Non
         jobs.check(total)
         jobs.check(jobs.send())
         assert release.leader() == leader
+    release.wait_restarts(runs, 2)
     jobs.check(jobs.send())
 
 

@@ -52,14 +52,10 @@ def check_gone(release: ChartRelease, id_: str, is_planned: bool) -> None:
 def check_restarts_after_a_loss(release: ChartRelease, jobs: ChartJobs, runs: dict[str, int]) -> None:
     """Check that all jobs restart after a loss, and again when the executor has been replaced, with all rows."""
     total = jobs.send()
-    release.wait_until(
-        lambda: all(run > runs[job] for job, run in release.runs().items()), "not all jobs have restarted"
-    )
+    release.wait_restarts(runs, 1)
     jobs.check(total)
     release.wait_members(2)
-    release.wait_until(
-        lambda: all(run > runs[job] + 1 for job, run in release.runs().items()), "not all jobs have restarted again"
-    )
+    release.wait_restarts(runs, 2)
     jobs.check(jobs.send())
 
 

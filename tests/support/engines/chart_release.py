@@ -197,6 +197,13 @@ class ChartRelease:
         self.wait_until(lambda: len(self.members()) == count, f"there are not {count} active executors")
         return self.members()
 
+    def wait_restarts(self, runs: Mapping[str, int], count: int) -> None:
+        """Wait until each job has restarted so often. runs: the numbers of their runs before."""
+        self.wait_until(
+            lambda: all(run >= runs[job] + count for job, run in self.runs().items()),
+            f"not all jobs have restarted {count} times",
+        )
+
     def runs(self) -> dict[str, int]:
         """Return the number of the run of each job; 0 while it does not run."""
         rows = self.sql("SELECT name, IF(status = 'RUNNING', run, 0) AS run FROM jetsql.jobs")

@@ -6,6 +6,7 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
+import org.apache.spark.internal.LogEntry;
 import org.apache.spark.scheduler.cluster.k8s.ExecutorPodsAllocator;
 import org.apache.spark.scheduler.cluster.k8s.ExecutorPodsSnapshot;
 import org.apache.spark.scheduler.cluster.k8s.ExecutorPodsSnapshotsStore;
@@ -17,7 +18,8 @@ import scala.collection.immutable.Seq;
 /**
  * Spark's allocator of pods for executors, which keeps why the API server refuses to create one.
  *
- * <p>Spark logs the refusal and tries again. There is no pod that could show the reason.
+ * <p>Spark tries again, and there is no pod that could show the reason. Spark 4.1 throws the client's
+ * error, and later versions only log it.
  */
 public final class ExecutorPodAllocator extends ExecutorPodsAllocator {
   private static volatile Refusal refusal;
@@ -56,17 +58,29 @@ public final class ExecutorPodAllocator extends ExecutorPodsAllocator {
     keepRefusal(() -> super.onNewSnapshots(application, backend, snapshots));
   }
 
-  /** Runs an allocation of pods, and keeps why the API server refuses it. */
+  @Override
+  public void logError(LogEntry entry, Throwable error) {
+    if (error instanceof KubernetesClientException refused) refuse(refused);
+    super.logError(entry, error);
+  }
+
+  /** Runs an allocation of pods, and forgets an earlier refusal if there is none during it. */
   static void keepRefusal(Runnable allocation) {
+    Refusal earlier = refusal;
     try {
       allocation.run();
-      refusal = null;
     } catch (KubernetesClientException e) {
-      Refusal earlier = refusal;
-      long since = earlier == null ? System.currentTimeMillis() : earlier.since();
-      refusal = new Refusal(since, reason(e));
+      refuse(e);
       throw e;
     }
+    if (refusal == earlier) refusal = null;
+  }
+
+  /** Keeps why the API server refuses to create a pod, since the first refusal. */
+  static void refuse(KubernetesClientException error) {
+    Refusal earlier = refusal;
+    long since = earlier == null ? System.currentTimeMillis() : earlier.since();
+    refusal = new Refusal(since, reason(error));
   }
 
   /** Returns the message of the API server, or that of the client if there was no response. */

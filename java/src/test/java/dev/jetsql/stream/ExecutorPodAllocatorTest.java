@@ -29,6 +29,11 @@ class ExecutorPodAllocatorTest {
     var second = Json.MAPPER.readTree(ExecutorPodAllocator.refusal());
     assertEquals("connection refused", second.get("reason").asText());
     assertEquals(first.get("since"), second.get("since"));
+    var logged = new KubernetesClientException("timeout");
+    ExecutorPodAllocator.keepRefusal(() -> ExecutorPodAllocator.refuse(logged));
+    var third = Json.MAPPER.readTree(ExecutorPodAllocator.refusal());
+    assertEquals("timeout", third.get("reason").asText());
+    assertEquals(first.get("since"), third.get("since"));
     ExecutorPodAllocator.keepRefusal(() -> {});
     assertEquals("", ExecutorPodAllocator.refusal());
   }
