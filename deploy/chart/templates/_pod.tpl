@@ -99,11 +99,12 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
-{{/* Spark's settings for executors. Those of the volumes keep Spark from asking for claims, for which there is no right. */}}
+{{/* Spark's settings for executors. Those of the volumes keep Spark from asking for claims, for which there is no right.
+     Without the timeout, an executor with rows of a shuffle stays until Java collects its garbage. */}}
 {{- define "jetsql.executorConf" -}}
 {{- with .Values.executors -}}
 spark.kubernetes.executor.podTemplateFile=/etc/jetsql/executor.yaml spark.kubernetes.executor.podTemplateContainerName=executor spark.kubernetes.driver.ownPersistentVolumeClaim=false spark.kubernetes.driver.reusePersistentVolumeClaim=false spark.executor.cores={{ .cores }} spark.executor.memory={{ .memory }} spark.executor.memoryOverhead={{ .memoryOverhead }}
-{{- if .dynamicAllocation.enabled }} spark.dynamicAllocation.enabled=true spark.dynamicAllocation.shuffleTracking.enabled=true spark.dynamicAllocation.minExecutors={{ .dynamicAllocation.min }} spark.dynamicAllocation.maxExecutors={{ .dynamicAllocation.max }}
+{{- if .dynamicAllocation.enabled }} spark.dynamicAllocation.enabled=true spark.dynamicAllocation.shuffleTracking.enabled=true spark.dynamicAllocation.shuffleTracking.timeout=60s spark.dynamicAllocation.minExecutors={{ .dynamicAllocation.min }} spark.dynamicAllocation.maxExecutors={{ .dynamicAllocation.max }}
 {{- else }} spark.executor.instances={{ .instances }}
 {{- end -}}
 {{- end -}}

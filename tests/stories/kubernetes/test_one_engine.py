@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,6 @@ NAMESPACE = "alone"
 SERVICE = f"{OBJECTS}.{NAMESPACE}.svc"
 IDLE = 'dynamicAllocation.executorIdleTimeout = "5s"\n'
 WRONG_IMAGE = 'kubernetes.container.image = "localhost/none:1"\n'
-EXECUTORS = "SELECT count(*) FROM jetsql.members WHERE NOT is_driver"
 SQL = """
 CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '10');
 CREATE TABLE kept (value BIGINT) USING parquet;
@@ -68,26 +68,29 @@ def add_volume(cluster: LocalCluster) -> None:
 def test_one_engine_keeps_its_jobs_on_a_volume(alone: ChartRelease) -> None:
     engine = f"{OBJECTS}-0"
 
-    def run(statement: str) -> str:
-        return alone.kubectl("exec", engine, "--", "jetsql", "--format=csv", "-e", statement)
+    def run(statement: str) -> list[dict[str, str]]:
+        answer = alone.kubectl("exec", engine, "--", "jetsql", "--format=csv", "-e", statement)
+        return list(csv.DictReader(answer.splitlines()))
 
-    def ask(statement: str) -> str:
-        """Return the values of a statement's one row."""
-        return run(statement).splitlines()[1]
+    def executors(status: str) -> list[dict[str, str]]:
+        """Return the executors with a status. A SELECT would need one itself."""
+        return [row for row in run("SHOW MEMBERS") if (row["status"], row["is_driver"]) == (status, "false")]
 
     config, apply = alone.values["config"], alone.values["apply"]
     alone.values |= {"config": config + WRONG_IMAGE, "apply": {"enabled": False}}
     alone.install()
-    alone.wait_until(lambda: "ErrImage" in run("SHOW MEMBERS"), "no reason is shown")
+    alone.wait_until(lambda: any("ErrImage" in each["reason"] for each in executors("STARTING")), "no reason is shown")
     alone.values |= {"config": config, "apply": apply}
     alone.install()
     assert "kept" in alone.helm("test", NAME, "--logs")  # over TLS, with the name of the Service
 
-    ask("SELECT max(hash(id)) FROM range(0, 4000000000, 1, 16)")
-    assert int(ask(EXECUTORS)) == 2
-    alone.wait_until(lambda: ask(f"{EXECUTORS} AND status = 'ACTIVE'") == "1", "no idle executor was removed")
+    run("SELECT max(hash(id)) FROM range(0, 4000000000, 1, 16)")
+    assert len(executors("ACTIVE")) == 2
+    run("SUSPEND JOB kept")
+    alone.wait_until(lambda: len(executors("ACTIVE")) == 1, "no idle executor was removed")
+    run("RESUME JOB kept")
     alone.kubectl("delete", "pod", engine, "--grace-period=0", "--force")
     alone.wait_until(lambda: alone.is_ready(engine), "the engine is not ready again")
-    alone.wait_until(lambda: ask("SELECT status FROM jetsql.jobs") == "RUNNING", "the job does not run again")
-    counts = ask("SELECT count(*), count(DISTINCT value), max(value) + 1 FROM kept").split(",")
-    assert int(counts[0]) > 0 and len(set(counts)) == 1
+    alone.wait_until(lambda: run("SHOW JOBS")[0]["status"] == "RUNNING", "the job does not run again")
+    [counts] = run("SELECT count(*), count(DISTINCT value), max(value) + 1 FROM kept")
+    assert int(counts["count(1)"]) > 0 and len(set(counts.values())) == 1
