@@ -1,4 +1,4 @@
-"""Make the archive of Spark's classes, see `jetsql.engine.jvm.class_archive`.
+"""Make the archive of Spark's classes, and the first catalogue of new homes, see `jetsql.engine.jvm.class_archive`.
 
     python -m jetsql.embedded.archive_classes FOLDER
 
@@ -10,6 +10,7 @@ the classes that it has loaded when it ends. It takes a minute of one core, or l
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from filelock import FileLock, Timeout
 
 from jetsql.embedded import open_engine
 from jetsql.engine.jvm.class_archive import MAKER, ClassArchive, find_archive
+from jetsql.engine.spark.derby_backup import back_up_derby
+from jetsql.engine.spark.first_catalog import METASTORE
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
 from jetsql.installation import python_command
@@ -69,6 +72,8 @@ def _make(archive: ClassArchive) -> None:
             raise _failed(_last_line(ended.stderr) or "this Java writes no archive")
         with open(new, "rb") as written:
             os.fsync(written.fileno())  # Java crashes with an archive that lost its end in a power failure
+        shutil.rmtree(archive.catalog, ignore_errors=True)
+        os.replace(Path(folder) / METASTORE, archive.catalog)
         os.replace(new, archive.file)
 
 
@@ -101,6 +106,7 @@ def load_classes(folder: str, archive: str) -> None:
         with engine.open_endpoints(EndpointSettings(), open_engine.home_token(settings.home)):
             for text in _statements():
                 list(engine.run(text).rows)
+        back_up_derby(engine.spark, settings.home / METASTORE, Path(folder))
     gateway.shutdown()
     gateway.proc.stdin.close()
     gateway.proc.wait()
@@ -119,6 +125,10 @@ def _statements() -> Iterator[str]:
     yield "SELECT count(*), count(DISTINCT id) FROM parts"
     yield "SELECT digit, n, total FROM digits ORDER BY digit"
     yield "SELECT name, status FROM jetsql.jobs"
+    for job in ("digits", "parts"):
+        yield f"DROP JOB {job}"
+    for table in ("numbers", "digits", "parts"):
+        yield f"DROP TABLE {table}"
 
 
 def main(folder: str) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from jetsql.engine.jvm.class_archive import ClassArchive, find_archive
+from jetsql.engine.spark.first_catalog import METASTORE
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -19,6 +22,15 @@ with jetsql.open(home=sys.argv[1], master="local[1]", conf={"spark.driver.memory
     print([row for row in engine.run("SHOW JOBS").rows])
     pid = engine.spark.sparkContext._gateway.proc.pid
     print(sys.argv[2] in open(f"/proc/{pid}/maps").read())
+"""
+_SCHEMAS = """
+import jetsql, sys
+with jetsql.open(home=sys.argv[1], master="local[1]", conf={"spark.driver.memory": "512m"}) as engine:
+    engine.run("CREATE TABLE numbers (id BIGINT) USING json")
+    for [name] in sorted(engine.run("SHOW SCHEMAS").rows):
+        [location] = [row[1] for row in engine.run(f"DESCRIBE SCHEMA {name}").rows if row[0] == "Location"]
+        print(name, location)
+    print([row[1] for row in engine.run("SHOW TABLES").rows])
 """
 
 
@@ -49,7 +61,37 @@ def uses_archive(archive: ClassArchive, home: Path) -> bool:
 
 def test_the_next_engine_uses_the_archive(archive: ClassArchive, tmp_path: Path) -> None:
     assert uses_archive(archive, tmp_path / "home")
-    assert sorted(file.suffix for file in archive.file.parent.iterdir()) == [".jsa", ".lock"]
+    assert sorted(file.suffix for file in archive.file.parent.iterdir()) == [".catalog", ".jsa", ".lock"]
+
+
+def describe_schemas(archives: Path, home: Path) -> list[str]:
+    """Return the schemas of a new home with their folders, and the table that it creates."""
+    ended = run(archives, "-c", _SCHEMAS, str(home))
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_new_home_has_a_copy_of_the_catalogue(archive: ClassArchive, tmp_path: Path) -> None:
+    home = tmp_path / "it's new"
+    warehouse = "file:" + quote(f"{home}/warehouse", safe="/'")  # as Hive writes it
+    assert describe_schemas(archive.file.parent, home) == [
+        f"default {warehouse}",
+        f"jetsql {warehouse}/jetsql.db",
+        "['numbers']",
+    ]
+    assert (home / METASTORE / "BACKUP.HISTORY").exists()
+    assert not list(home.glob("*.incomplete"))
+
+
+def test_damaged_catalogue_is_not_used(archive: ClassArchive, tmp_path: Path) -> None:
+    archives, home = tmp_path / "classes", tmp_path / "home"
+    archives.mkdir(mode=0o700)
+    damaged = ClassArchive(archives / archive.file.name)
+    shutil.copytree(archive.catalog, damaged.catalog)
+    for file in (damaged.catalog / "seg0").iterdir():
+        file.write_bytes(b"")
+    assert len(describe_schemas(archives, home)) == 3
+    assert not (home / METASTORE / "BACKUP.HISTORY").exists()
 
 
 def test_a_damaged_archive_does_not_prevent_a_start(archive: ClassArchive, tmp_path: Path) -> None:

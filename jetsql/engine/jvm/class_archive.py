@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import subprocess
 import threading
 from contextlib import suppress
@@ -48,6 +49,11 @@ class ClassArchive:
         return self.file.with_suffix(".failed")
 
     @property
+    def catalog(self) -> Path:
+        """The folder of the catalogue that was made with the archive, see `jetsql.engine.spark.first_catalog`."""
+        return self.file.with_suffix(".catalog")
+
+    @property
     def lock(self) -> Path:
         """The file that is locked while a process makes the archive."""
         return self.file.with_suffix(".lock")
@@ -73,6 +79,13 @@ class ClassArchive:
         except OSError:
             return False
 
+    def has_catalog(self) -> bool:
+        """Return whether the catalogue exists, and only this user or root can have written it."""
+        try:
+            return all(_is_private(path) for path in (self.catalog, self.catalog.parent))
+        except OSError:
+            return False
+
     def is_missing(self) -> bool:
         """Return whether the archive should be made: it does not exist, and making it has not failed."""
         return not self.exists() and not os.path.exists(self.failure)
@@ -91,6 +104,7 @@ class ClassArchive:
             for each in (file, ClassArchive(file).failure, ClassArchive(file).lock):
                 with suppress(OSError):
                     each.unlink()
+            shutil.rmtree(ClassArchive(file).catalog, ignore_errors=True)
 
 
 def find_archive(folder: Path) -> ClassArchive | None:

@@ -27,6 +27,7 @@ from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes,
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.spark.executors import DECOMMISSION, UNREACHABLE
+from jetsql.engine.spark.first_catalog import METASTORE, copy_first_catalog
 from jetsql.engine.spark.hadoop_settings import configure_hadoop
 from jetsql.engine.spark.kubernetes_pod import with_pod_settings
 from jetsql.engine.spark.web_ui import close_ui, ui_confs
@@ -92,6 +93,8 @@ def start_spark(start: SparkStart) -> SparkSession:
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
             configure_hadoop(spark)
+            if _CATALOG_URL not in start.conf:
+                copy_first_catalog(spark, start.home, start.warehouse, start.class_archives)
             _warn_of_misspelled(spark, start.conf)
             return _check_catalog(_check_session(spark), start)
     except EngineError:
@@ -190,7 +193,7 @@ def _check_catalog(spark: SparkSession, start: SparkStart) -> SparkSession:
 
 
 def _confs(start: SparkStart) -> dict[str, str]:
-    metastore = f"jdbc:derby:;databaseName={start.home / 'metastore'};create=true"
+    metastore = f"jdbc:derby:;databaseName={start.home / METASTORE};create=true"
     confs = {
         "spark.master": start.master,
         "spark.ui.enabled": "false",

@@ -108,6 +108,19 @@ def test_an_archive_of_another_user_is_not_used(folder: Path) -> None:
     assert archive_options(folder) == ()
 
 
+def test_catalogue_that_others_can_write_is_not_copied(folder: Path) -> None:
+    archive = archive_of(folder)
+    assert not archive.has_catalog()
+    archive.catalog.mkdir(mode=0o700)
+    assert archive.has_catalog()
+    archive.catalog.chmod(0o770)
+    assert not archive.has_catalog()
+    archive.catalog.chmod(0o700)
+    folder.chmod(0o777)
+    assert not archive.has_catalog()
+    folder.chmod(0o700)
+
+
 def test_a_folder_that_cannot_be_written_is_used(folder: Path) -> None:
     archive = archive_of(folder)
     archive.file.chmod(0o400)
@@ -122,12 +135,13 @@ def test_the_archives_used_last_are_kept(folder: Path, java: Path) -> None:
         (java / "release").write_text(f'JAVA_VERSION="{version}"')
         archive = archive_of(folder)
         archive.lock.write_text("")
+        archive.catalog.mkdir()
         os.utime(archive.file, (version, version))
         archives.append(archive)
     archives[1].java_options  # noqa: B018 the use of an archive is remembered
     archives[-1].remove_others()
     assert {file.name for file in folder.iterdir()} == {
-        file.name for kept in (archives[1], archives[3]) for file in (kept.file, kept.lock)
+        file.name for kept in (archives[1], archives[3]) for file in (kept.file, kept.lock, kept.catalog)
     }
 
 
