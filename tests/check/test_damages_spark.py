@@ -57,7 +57,7 @@ def state(kind: str, place: int) -> Target:
 
 
 def compacted(folder: Path) -> Path:
-    """Return the newest list of files that includes the earlier ones: Spark compacts them every ten batches, by OPTIONS."""
+    """Return the newest list of files with the earlier ones; Spark compacts them every ten batches, by OPTIONS."""
     return max((folder / "spark/sources/0").glob("*.compact"), key=lambda file: int(file.stem))
 
 

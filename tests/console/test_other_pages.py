@@ -136,5 +136,5 @@ def test_pages_of_a_leader_without_its_store(
     page = browser.get("/console/members")
     assert page.status == 200
     assert "cannot reach its store, and another engine may lead" in page.visible
-    refused = browser.act("/console/run", {"title": "Suspend", "statement": "SUSPEND JOB orders"})
-    assert "cannot reach its store, and another engine may lead" in refused.visible
+    outcome = browser.act("/console/run", {"title": "Suspend", "statement": "SUSPEND JOB orders"})
+    assert "cannot reach its store, and another engine may lead" in outcome.visible
