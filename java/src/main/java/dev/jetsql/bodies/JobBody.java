@@ -3,7 +3,7 @@ package dev.jetsql.bodies;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.catalog.CatalogTables;
 import dev.jetsql.catalog.MetastoreCache;
-import dev.jetsql.catalog.Sessions;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
@@ -142,7 +142,7 @@ public final class JobBody {
     MetastoreCache.beginReads(session);
     try {
       // The analyzer reads settings (time zone, ANSI mode) from the thread's active session.
-      return Sessions.active(session, () -> JobContext.analyze(analysis));
+      return ActiveSession.call(session, () -> JobContext.analyze(analysis));
     } finally {
       MetastoreCache.endReads(session);
     }

@@ -2,9 +2,9 @@ package dev.jetsql.bodies;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.catalog.CatalogTables;
-import dev.jetsql.catalog.Sessions;
 import dev.jetsql.catalog.TableVersions;
 import dev.jetsql.catalog.Tables;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.CreateExternalTable;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
@@ -94,7 +94,7 @@ public final class NewTable {
             var engine =
                 Rights.current() == null ? session : Principals.copyFor(session, Principals.SYSTEM);
             var create = empty(statement, columns, more);
-            Sessions.active(
+            ActiveSession.call(
                 engine,
                 () -> {
                   TableVersions.ran(Dataset.ofRows(engine, create));

@@ -1,6 +1,7 @@
 package dev.jetsql.catalog;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
 import dev.jetsql.versions.SparkCalls;
@@ -67,13 +68,13 @@ public final class CatalogTables {
     var names = Json.readTexts(parts);
     var identifier = identifier(names.subList(1, names.size()));
     if (SparkCalls.catalog(session, names.get(0)) instanceof TableCatalog catalog)
-      Sessions.active(session, () -> catalog.dropTable(identifier));
+      ActiveSession.call(session, () -> catalog.dropTable(identifier));
     TableVersions.changed(name(names.get(0), identifier).toLowerCase(Locale.ROOT));
   }
 
   /** Returns a table, or null if the table, its namespace or its catalog does not exist. */
   public static Table load(SparkSession session, String catalog, Identifier identifier) {
-    return Sessions.active(
+    return ActiveSession.call(
         session,
         () ->
             SparkCalls.catalog(session, catalog) instanceof TableCatalog tables

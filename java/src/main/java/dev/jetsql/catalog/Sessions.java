@@ -4,7 +4,6 @@ import dev.jetsql.common.Json;
 import dev.jetsql.common.Reflection;
 import dev.jetsql.versions.SparkCalls;
 import java.util.ArrayList;
-import java.util.function.Supplier;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
@@ -33,18 +32,6 @@ public final class Sessions {
   /** Returns whether SET PATH has changed where a session finds functions and tables. */
   public static boolean hasOwnPath(SparkSession session) {
     return SparkCalls.hasOwnPath(session);
-  }
-
-  /** Runs a function in a session, from which Spark reads its settings, as catalogs. */
-  public static <T> T active(SparkSession session, Supplier<T> function) {
-    var active = org.apache.spark.sql.SparkSession.getActiveSession();
-    org.apache.spark.sql.SparkSession.setActiveSession(session);
-    try {
-      return function.get();
-    } finally {
-      if (active.isDefined()) org.apache.spark.sql.SparkSession.setActiveSession(active.get());
-      else org.apache.spark.sql.SparkSession.clearActiveSession();
-    }
   }
 
   /** Returns the rows of a plan in a session. */

@@ -4,7 +4,7 @@ import static scala.jdk.javaapi.CollectionConverters.asJava;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.type.TypeReference;
-import dev.jetsql.catalog.Sessions;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.versions.CaseClasses;
@@ -73,7 +73,7 @@ public final class BatchWrite {
     LogicalPlan query = rows.queryExecution().withCachedData();
     if (!isPlanned(query)) return counts(execute(session, command(rows.logicalPlan(), folder)));
     var command = command(query, folder);
-    Sessions.active(session, () -> command.run(session, physical(session, query)));
+    ActiveSession.call(session, () -> command.run(session, physical(session, query)));
     return counts(command.metrics());
   }
 

@@ -1,7 +1,7 @@
 package dev.jetsql.lake;
 
 import dev.jetsql.catalog.CatalogTables;
-import dev.jetsql.catalog.Sessions;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Json;
@@ -62,7 +62,7 @@ public final class DeltaAppends {
    * @param since the version up to which the notes are known; -1 to read the state of the table
    */
   public static String newest(SparkSession session, String parts, String writer, long since) {
-    return Sessions.active(session, () -> newestIn(session, parts, writer, since));
+    return ActiveSession.call(session, () -> newestIn(session, parts, writer, since));
   }
 
   private static String newestIn(SparkSession session, String parts, String writer, long since) {
@@ -121,7 +121,7 @@ public final class DeltaAppends {
       long batch,
       long since,
       Dataset<Row> rows) {
-    return Sessions.active(
+    return ActiveSession.call(
         session,
         () -> {
           try {

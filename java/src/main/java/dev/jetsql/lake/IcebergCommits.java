@@ -1,7 +1,7 @@
 package dev.jetsql.lake;
 
 import dev.jetsql.catalog.CatalogTables;
-import dev.jetsql.catalog.Sessions;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
@@ -66,7 +66,7 @@ public final class IcebergCommits {
    */
   public static long run(
       SparkSession session, String parts, String writer, long batch, String statement) {
-    return Sessions.active(
+    return ActiveSession.call(
         session,
         () -> {
           var names = Json.readTexts(parts);

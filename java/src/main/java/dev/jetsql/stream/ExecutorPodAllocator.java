@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.jetsql.common.Json;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
+import java.util.Objects;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.LogEntry;
@@ -18,18 +19,20 @@ import scala.collection.immutable.Seq;
 /**
  * Spark's allocator of pods for executors, which keeps why the API server refuses to create one.
  *
- * <p>Spark tries again, and there is no pod that could show the reason. Spark 4.1 throws the client's
- * error, and later versions only log it.
+ * <p>Spark tries again, and there is no pod that could show the reason. Spark 4.1 throws the
+ * client's error, and later versions only log it.
  */
 public final class ExecutorPodAllocator extends ExecutorPodsAllocator {
-  private static volatile Refusal refusal;
+  private static volatile Refusals refusals;
 
   /**
-   * A refusal that has not been followed by a success.
+   * Refusals that have not been followed by a success.
    *
-   * @param since milliseconds since 1970 of the first refusal
+   * @param since milliseconds since 1970 of the first one
+   * @param count their number
+   * @param reason the reason for the last one
    */
-  private record Refusal(long since, String reason) {}
+  private record Refusals(long since, int count, String reason) {}
 
   /** Creates it, as Spark does. */
   public ExecutorPodAllocator(
@@ -44,7 +47,7 @@ public final class ExecutorPodAllocator extends ExecutorPodsAllocator {
 
   /** Returns the refusal as JSON, {"since": milliseconds, "reason": text}, or an empty text. */
   public static String refusal() {
-    Refusal current = refusal;
+    Refusals current = refusals;
     if (current == null) return "";
     ObjectNode json = Json.MAPPER.createObjectNode();
     return json.put("since", current.since()).put("reason", current.reason()).toString();
@@ -66,21 +69,22 @@ public final class ExecutorPodAllocator extends ExecutorPodsAllocator {
 
   /** Runs an allocation of pods, and forgets an earlier refusal if there is none during it. */
   static void keepRefusal(Runnable allocation) {
-    Refusal earlier = refusal;
+    Refusals earlier = refusals;
     try {
       allocation.run();
     } catch (KubernetesClientException e) {
       refuse(e);
       throw e;
     }
-    if (refusal == earlier) refusal = null;
+    if (Objects.equals(refusals, earlier)) refusals = null;
   }
 
   /** Keeps why the API server refuses to create a pod, since the first refusal. */
   static void refuse(KubernetesClientException error) {
-    Refusal earlier = refusal;
+    Refusals earlier = refusals;
     long since = earlier == null ? System.currentTimeMillis() : earlier.since();
-    refusal = new Refusal(since, reason(error));
+    int count = earlier == null ? 1 : earlier.count() + 1;
+    refusals = new Refusals(since, count, reason(error));
   }
 
   /** Returns the message of the API server, or that of the client if there was no response. */

@@ -1,6 +1,7 @@
 package dev.jetsql.stream;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.common.Principals;
@@ -81,14 +82,7 @@ public final class StreamingSelects {
 
   /** Plans a query in the session of its run: rewritten operators use the active one. */
   private static StreamingSelectPlan plan(SparkSession session, LogicalPlan query, boolean live) {
-    var active = SparkSession.getActiveSession();
-    SparkSession.setActiveSession(session);
-    try {
-      return StreamingSelectPlan.of(session, query, live);
-    } finally {
-      if (active.isDefined()) SparkSession.setActiveSession(active.get());
-      else SparkSession.clearActiveSession();
-    }
+    return ActiveSession.call(session, () -> StreamingSelectPlan.of(session, query, live));
   }
 
   /**
