@@ -27,6 +27,7 @@ from jetsql.engine.runs.body_checks import (
     check_own_sink,
     check_path,
     check_temporary,
+    check_violation_tables,
     find_misspelled,
     unsupported_sink,
 )
@@ -49,12 +50,14 @@ from jetsql.jobs.model.body_analysis import (
     Source,
 )
 from jetsql.jobs.model.function import UsedFunction
-from jetsql.jobs.model.job import Plan
+from jetsql.jobs.model.job import Plan, name_key
+from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.option_rules import side_table_name
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.sink_traits import FILE_FORMATS, SINK_PROVIDERS, traits_of
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
+from jetsql.language.objects.expectation import Expectation
 from jetsql.language.statement import Body
 from jetsql.language.tokens import blank
 
@@ -124,6 +127,7 @@ def resolve_body(
     statics = tuple(table["location"] for table in facts["statics"])
     local_windows = spark.conf.get(LOCAL_WINDOWS_CONF, "true") == "true"
     analysis = _analysis(body, facts, sources, sinks, captured, local_windows)
+    check_violation_tables(analysis)
     return ResolvedBody(
         analysis=analysis,
         written=plans.written(),
@@ -238,11 +242,18 @@ def _analysis(
         idle_timeout_refusal=facts.get("idle_sources") or "",
         keeps_history=body.changes is not None and body.changes.keeps_history,
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
-        expectations=tuple(
-            replace(rule, table=side_table_name(captured, rule.table)) if rule.table else rule
-            for rule in body.expectations
-        ),
+        expectations=_with_qualified_tables(body.expectations, captured),
     )
+
+
+def _with_qualified_tables(rules: tuple[Expectation, ...], captured: CapturedSession) -> tuple[Expectation, ...]:
+    """Return rules with the qualified names of their tables: one for each table, as it is written first."""
+    names: dict[str, str] = {}
+    qualified = []
+    for rule in rules:
+        name = side_table_name(captured, ".".join(split_table(rule.table))) if rule.table else ""
+        qualified.append(replace(rule, table=names.setdefault(name_key(name), name)))
+    return tuple(qualified)
 
 
 def _batch_parts(facts: dict[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ The queries of a body with several INSERTs must compute each row from single row
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -14,10 +15,12 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.session.kafka_topics import KafkaTopic
 from jetsql.errors import Span, StatementError
-from jetsql.jobs.model.body_analysis import Sink, Source
+from jetsql.jobs.model.body_analysis import Analysis, Sink, Source
+from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language import find_function, find_name
+from jetsql.language.objects.expectation import Expectation
 from jetsql.language.statement import Body
 
 START_COLUMN: Final = "__start_at"  # the column of ChangeQuery.java with the sequence of a change, in lower case
@@ -34,8 +37,11 @@ _OPERATIONS: Final = {
 """The name of an operation and a hint, by the class of its node in Spark's plan."""
 
 
+_TABLE_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+"""A part of the name of a table in Spark's own catalogue."""
 _COLUMN: Final = "Compute it as a column of the query, and test the column."
 _RULE_REFUSALS: Final = {
+    "name": ("the name {} comes after its condition", "Write a condition without a name, and complete."),
     "type": ("its condition is of the type {}", "Write a condition that is true or false, such as column IS NOT NULL."),
     "aggregate": ("an aggregate needs more than one row", "Test the rows of a query that has the aggregate."),
     "window": ("a window function needs more than one row", _COLUMN),
@@ -145,12 +151,16 @@ def check_expectations(body: Body, facts: dict[str, Any]) -> None:
     facts: those of the `JobBody` of the Java module.
     """
     for rule, refused in zip(body.expectations, facts["expectations"], strict=True):
-        if len(split_table(rule.table)) > 2:
-            raise StatementError(
-                "INVALID_EXPECTATION",
-                f"The table of the rule {rule.name} has a name with more than two parts.",
-                place=rule.action_place,
-                hint="Write INTO TABLE table or INTO TABLE schema.table: the table is in Spark's own catalogue.",
+        parts = split_table(rule.table)
+        if len(parts) > 2:
+            raise _unfit_table(
+                rule,
+                "has a name with more than two parts",
+                "Write INTO TABLE table or INTO TABLE schema.table: the table is in Spark's own catalogue.",
+            )
+        if not all(map(_TABLE_NAME.fullmatch, parts)):
+            raise _unfit_table(
+                rule, "cannot have this name", "Write a name with letters from a to z, digits and underscores."
             )
         if refused is not None:
             reason, hint = _RULE_REFUSALS[refused["kind"]]
@@ -160,6 +170,27 @@ def check_expectations(body: Body, facts: dict[str, Any]) -> None:
                 place=rule.place,
                 hint=hint,
             )
+
+
+def check_violation_tables(analysis: Analysis) -> None:
+    """Raise StatementError INVALID_EXPECTATION for a table of rules that the job writes or reads itself."""
+    sinks, sources = (
+        {name_key(name) for name in names}
+        for names in ((each.table for each in analysis.sinks), (each.name for each in analysis.sources))
+    )
+    for rule in analysis.expectations:
+        if name_key(rule.table) in sinks:
+            problem = "is the table that the job writes: rows that violate the rule would be among the others"
+        elif name_key(rule.table) in sources:
+            problem = "is a source of the job, which would read its own rows"
+        else:
+            continue
+        raise _unfit_table(rule, problem, "Name another table, which does not have to exist.")
+
+
+def _unfit_table(rule: Expectation, problem: str, hint: str) -> StatementError:
+    message = f"The table of the rule {rule.name} {problem}."
+    return StatementError("INVALID_EXPECTATION", message, place=rule.action_place, hint=hint)
 
 
 def check_temporary(body: Body, spark: SparkSession, facts: dict[str, Any]) -> None:

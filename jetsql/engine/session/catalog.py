@@ -49,7 +49,7 @@ class TableFacts:
     transforms: tuple[str, ...] = ()
     """The partitioning of a Delta or Iceberg table, such as `days(at)` and `bucket(4, id)`, as Spark writes it."""
     types: tuple[str, ...] = ()
-    """The types of the columns of a Delta or Iceberg table."""
+    """The types of all columns."""
     identifier_fields: tuple[str, ...] = ()
     """The columns that identify a row of an Iceberg table."""
     stands_in: bool = False

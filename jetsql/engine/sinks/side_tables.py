@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.session.catalog import Catalog, TableFacts
@@ -26,19 +27,35 @@ def create_side_table(
     """Create a side table if it is missing.
 
     columns: the type of each column. purpose: a noun phrase, for the error.
-    Raises StatementError UNSUPPORTED_SINK for an existing table with other columns or another format.
+    Raises StatementError UNSUPPORTED_SINK for an existing table with other columns, types or another format, and for a
+    schema that does not exist.
     """
     table = catalog.table(name)
     if table is None:
         listed = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
-        spark.sql(f"CREATE TABLE IF NOT EXISTS {quoted_table(name)} ({listed}) USING parquet")
-    elif set(table.columns) != set(columns) or table.provider not in ("parquet", "orc"):
+        try:
+            spark.sql(f"CREATE TABLE IF NOT EXISTS {quoted_table(name)} ({listed}) USING parquet")
+        except AnalysisException as error:
+            if error.getCondition() != "SCHEMA_NOT_FOUND":
+                raise
+            raise _unfit(
+                name, purpose, "its schema does not exist", "Create the schema, or name another one."
+            ) from None
+    elif not _has_columns(table, columns) or table.provider not in ("parquet", "orc"):
         required = ", ".join(f"{column} {kind}" for column, kind in columns.items())
-        raise StatementError(
-            "UNSUPPORTED_SINK",
-            f"{name} cannot be the {purpose}: its columns or its format do not fit.",
-            hint=f"Name a table that does not exist yet, or a table USING parquet with ({required}).",
-        )
+        hint = f"Name a table that does not exist yet, or a table USING parquet with ({required})."
+        raise _unfit(name, purpose, "its columns or its format do not fit", hint)
+
+
+def _unfit(name: str, purpose: str, problem: str, hint: str) -> StatementError:
+    error = StatementError("UNSUPPORTED_SINK", f"{name} cannot be the {purpose}: {problem}.", hint=hint)
+    error.table = name
+    return error
+
+
+def _has_columns(table: TableFacts, columns: Mapping[str, str]) -> bool:
+    types = {column: kind.lower() for column, kind in columns.items()}
+    return dict(zip(table.columns, table.types, strict=True)) == types
 
 
 class SideTable(StagedFiles):

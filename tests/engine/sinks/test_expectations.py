@@ -152,6 +152,9 @@ def test_statements_of_databricks_run_as_they_are(sql: Sql, people: Path) -> Non
         ("id IN (SELECT 1)", "JETSQL.INVALID_EXPECTATION", "it has a subquery"),
         ("rand() > 0.5", "JETSQL.INVALID_EXPECTATION", "rand()"),
         ("explode(array(true))", "JETSQL.INVALID_EXPECTATION", "a generator"),
+        ("age > 0 AND", "JETSQL.INVALID_EXPECTATION", "the name AND comes after its condition"),
+        ("now() > DATE'2026-01-01'", "JETSQL.INVALID_EXPECTATION", "now() returns another value"),
+        ("current_date() > DATE'2026-01-01'", "JETSQL.INVALID_EXPECTATION", "current_date() returns another value"),
         ("agee > 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION", "agee"),
     ],
 )
@@ -163,3 +166,40 @@ def test_conditions_that_cannot_check_a_row_are_refused(
     assert error.condition == condition_of_error
     assert part in error.message
     assert (error.line, error.column) == (1, len(before) + 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "part"),
+    [
+        ("`größe`", "cannot have this name"),
+        ("`a.b`", "cannot have this name"),
+        ("a.b.c", "more than two parts"),
+        ("Copies", "is the table that the job writes"),
+        ("wrong", "is a source of the job"),
+        ("typed", "its columns or its format do not fit"),
+        ("nowhere.wrong", "its schema does not exist"),
+    ],
+)
+def test_tables_that_cannot_have_the_rows_are_refused(sql: Sql, table: str, part: str) -> None:
+    columns = "job STRING, batch BIGINT, rules ARRAY<STRING>, row STRING"
+    for name in ("wrong", "copies"):
+        sql(f"CREATE TABLE {name} ({columns}) USING parquet")
+    sql("CREATE TABLE typed (job STRING, batch BIGINT, rules STRING, row STRING) USING parquet")
+    before = "CREATE JOB j (CONSTRAINT first EXPECT (batch = 0) ON VIOLATION INTO TABLE "
+    error = sql.error(f"{before}{table}) AS INSERT INTO copies SELECT * FROM STREAM wrong")
+    assert part in error.message
+    assert (error.line, error.column) == (1, len(before) + 1)
+
+
+def test_a_table_of_two_spellings_has_each_row_once(sql: Sql, people: Path) -> None:
+    sql(
+        "CREATE JOB j (CONSTRAINT known EXPECT (age IS NOT NULL) ON VIOLATION INTO TABLE Wrong,"
+        " CONSTRAINT valid EXPECT (age < 120) ON VIOLATION INTO TABLE `wrong`)"
+        " AS INSERT INTO adults SELECT * FROM STREAM people"
+    )
+    sql("WAIT FOR JOB j UNTIL IDLE")
+    assert sorted(sql("SELECT rules, row FROM wrong")) == [
+        (["known", "valid"], '{"id":3,"age":null}'),
+        (["valid"], '{"id":4,"age":200}'),
+    ]
+    sql("DROP JOB j")

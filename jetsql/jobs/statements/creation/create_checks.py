@@ -132,12 +132,13 @@ def _check_own_tables(manager: Manager, body: Body, plan: Plan) -> None:
 
 
 def check_reachable(manager: Manager, statement: CreateJob, plan: Plan) -> None:
-    """Raise StatementError at the name of the table whose external system is unavailable or refuses the job."""
+    """Raise StatementError at the name of the table at fault, such as one whose external system is unavailable."""
     body = statement.body
     try:
         owner = owner_of(manager, statement)
         manager.workers.call(lambda: manager.runtime.check_reachable(plan, owner)).result()
     except StatementError as error:
+        rules = (rule.action_place for rule in plan.analysis.expectations if error.table and rule.table == error.table)
         source = find_name(body.spark_text, error.table.split("."), body.target.stop) if error.table else None
-        error.at(source or body.target)
+        error.at(next(rules, source or body.target))
         raise

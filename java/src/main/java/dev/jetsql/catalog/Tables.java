@@ -80,6 +80,8 @@ public final class Tables {
     facts.put("created", table.createTime());
     facts.put("bucketed", table.bucketSpec().isDefined());
     facts.set("columns", Json.MAPPER.valueToTree(table.schema().fieldNames()));
+    var types = facts.putArray("types");
+    for (var field : table.schema().fields()) types.add(field.dataType().catalogString());
     facts.set(
         "partition_columns",
         Json.MAPPER.valueToTree(CollectionConverters.asJava(table.partitionColumnNames())));

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Origins;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.CurrentTimes;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RowJson;
 import java.util.ArrayList;
@@ -16,6 +17,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.VariableReference;
+import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
@@ -43,7 +45,7 @@ public final class Conditions {
     var read = new ArrayList<Attribute>();
     for (var rule : Expectation.read(rules)) {
       var resolved = resolve(session, columns, rule);
-      var refused = refusal(resolved);
+      var refused = refusal(session, rule, resolved);
       if (refused == null && rule.is(Expectation.INTO_TABLE) && !RowJson.isPossible(columns))
         refused = new Refusal("json", "");
       if (refused == null) facts.addNull();
@@ -76,13 +78,21 @@ public final class Conditions {
     var state = session.sessionState();
     var rows = new LocalRelation(Sequences.of(columns), Sequences.of(), false, Option.empty());
     try {
-      var condition = Plans.alias(state.sqlParser().parseExpression(rule.text()), "condition");
+      var condition = Plans.alias(parse(session, rule), "condition");
       return state
           .analyzer()
           .executeAndCheck(
               new Project(Sequences.of(condition), rows), new QueryPlanningTracker(Option.empty()));
     } catch (Exception e) { // a Scala method declares no checked exception
       throw Exceptions.raise(withPosition(e, rule));
+    }
+  }
+
+  private static Expression parse(SparkSession session, Expectation rule) {
+    try {
+      return session.sessionState().sqlParser().parseExpression(rule.text());
+    } catch (ParseException e) {
+      throw Exceptions.raise(e);
     }
   }
 
@@ -96,7 +106,9 @@ public final class Conditions {
   private record Refusal(String kind, String detail) {}
 
   /** Returns why a condition cannot check a row on its own, or null. */
-  private static Refusal refusal(LogicalPlan resolved) {
+  private static Refusal refusal(SparkSession session, Expectation rule, LogicalPlan resolved) {
+    // Spark's parser accepts a name after an expression, also AND of a condition without its end.
+    if (parse(session, rule) instanceof Alias named) return new Refusal("name", named.name());
     if (resolved.exists(Aggregate.class::isInstance)) return new Refusal("aggregate", "");
     if (resolved.exists(Window.class::isInstance)) return new Refusal("window", "");
     if (resolved.exists(Generate.class::isInstance)) return new Refusal("generator", "");
@@ -107,6 +119,8 @@ public final class Conditions {
     if (condition.exists(PythonUDF.class::isInstance)) return new Refusal("python", "");
     var variable = condition.find(VariableReference.class::isInstance);
     if (variable.isDefined()) return new Refusal("variable", variable.get().sql());
+    var time = condition.find(CurrentTimes::isCurrent);
+    if (time.isDefined()) return new Refusal("varying", time.get().sql());
     if (!condition.deterministic()) return new Refusal("varying", innermost(condition).sql());
     return condition.dataType() instanceof BooleanType$
         ? null

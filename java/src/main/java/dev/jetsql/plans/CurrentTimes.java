@@ -14,14 +14,18 @@ import scala.Option;
 public final class CurrentTimes {
   private CurrentTimes() {}
 
+  /** Returns whether an expression is the current time, date or local time. */
+  public static boolean isCurrent(Expression value) {
+    return value instanceof CurrentTimestampLike
+        || value instanceof CurrentDate
+        || value instanceof LocalTimestamp;
+  }
+
   /** Returns a plan whose current time, date and local time are those of a time since the epoch. */
   public static LogicalPlan at(long millis, LogicalPlan plan) {
     return plan.transformAllExpressionsWithSubqueries(
         PartialFunctions.<Expression, Expression>of(
-            node ->
-                node instanceof CurrentTimestampLike
-                    || node instanceof CurrentDate
-                    || node instanceof LocalTimestamp,
+            CurrentTimes::isCurrent,
             node -> {
               var zone =
                   node instanceof TimeZoneAwareExpression aware

@@ -3,6 +3,7 @@ package dev.jetsql.rewrites.changes;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.AggregateBuffers;
+import dev.jetsql.plans.CurrentTimes;
 import dev.jetsql.plans.EqualKey;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RewriteRule.Uses;
@@ -11,12 +12,9 @@ import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.CurrentDate;
-import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow;
@@ -369,10 +367,7 @@ final class AggregateChanges {
   }
 
   private static boolean varies(Expression part) {
-    return part instanceof CurrentTimestampLike
-        || part instanceof CurrentDate
-        || part instanceof LocalTimestamp
-        || part instanceof PlanExpression;
+    return CurrentTimes.isCurrent(part) || part instanceof PlanExpression;
   }
 
   static Attribute sign(LogicalPlan changes) {
