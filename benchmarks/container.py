@@ -70,7 +70,7 @@ def measure(name: str, has_archive: bool) -> float:
         except TimeoutError as error:
             raise click.ClickException(f"{error}\n{log.read_text()}") from error
         finally:
-            process.terminate()
+            process.kill()  # the program that makes the namespaces ignores SIGTERM, and its end kills what is in them
             process.wait()
 
 
