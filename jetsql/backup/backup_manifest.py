@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from jetsql.errors import EngineError
+from jetsql.home.storage import METASTORE
 from jetsql.home.store_note import STORE
 from jetsql.jobs.model.ids import canonical_id
 from jetsql.jobs.store.store_file import METRICS
@@ -22,8 +23,6 @@ HOME: Final = "home"
 """The folder of a backup with the files of the home: store, metrics and catalogue."""
 STORAGE: Final = "storage"
 """The folder of a backup with the files of the storage: checkpoints, snapshots and tables."""
-METASTORE: Final = "metastore"
-"""The folder of a home with Derby's catalogue."""
 _TRUSTED: Final = "Restore only backups that you trust: the restored engine runs their jobs and functions."
 STORAGE_FOLDERS: Final = ("checkpoints", "snapshots", "warehouse")
 """The folders of a storage."""

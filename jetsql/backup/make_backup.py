@@ -19,12 +19,12 @@ from typing import Final, Protocol
 from uuid import uuid4
 
 from jetsql.backup.backup_folder import BackupFolder
-from jetsql.backup.backup_manifest import HOME, METASTORE, STORAGE, BackupManifest, SavedJob
+from jetsql.backup.backup_manifest import HOME, STORAGE, BackupManifest, SavedJob
 from jetsql.backup.file_copies import list_tree
 from jetsql.errors import EngineError
 from jetsql.home.home_lock import HomeLock
 from jetsql.home.restore_note import check_restored
-from jetsql.home.storage import Storage, local_folder
+from jetsql.home.storage import METASTORE, Storage, local_folder
 from jetsql.home.store_note import STORE
 from jetsql.jobs.checkpoint_files.log_entries import Progress, read_progress
 from jetsql.jobs.checkpoint_files.stored_files import LocalFiles

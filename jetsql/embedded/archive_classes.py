@@ -23,9 +23,9 @@ from filelock import FileLock, Timeout
 from jetsql.embedded import open_engine
 from jetsql.engine.jvm.class_archive import MAKER, ClassArchive, find_archive
 from jetsql.engine.spark.derby_backup import back_up_derby
-from jetsql.engine.spark.first_catalog import METASTORE
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
+from jetsql.home.storage import METASTORE
 from jetsql.installation import python_command
 from jetsql.setting_values import NONE
 from jetsql.settings.engine_settings import EndpointSettings, load

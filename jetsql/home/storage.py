@@ -21,7 +21,9 @@ from jetsql.home.private_files import is_open_to_others, private_folder, read_ow
 _LOG: Final = logging.getLogger(__name__)
 NOTE: Final = "engine.storage"
 _OWNER: Final = "jetsql-home.json"
-_IN_USE: Final = ("metastore", "checkpoints", "warehouse")
+METASTORE: Final = "metastore"
+"""The folder of a home with Derby's catalogue."""
+_IN_USE: Final = (METASTORE, "checkpoints", "warehouse")
 """The folders that show that an engine has started on a home; the catalogue may be in a database."""
 
 

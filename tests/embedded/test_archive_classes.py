@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from jetsql.engine.jvm.class_archive import ClassArchive, find_archive
-from jetsql.engine.spark.first_catalog import METASTORE
+from jetsql.home.storage import METASTORE
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(900)]

@@ -16,10 +16,9 @@ from pyspark.sql import SparkSession
 
 from jetsql.engine.jvm.class_archive import find_archive
 from jetsql.engine.jvm.filesystem import FileSystem
+from jetsql.home.storage import METASTORE
 
 _LOG: Final = logging.getLogger(__name__)
-METASTORE: Final = "metastore"
-"""The folder of the catalogue in a home."""
 _INCOMPLETE: Final = "metastore.incomplete"
 _SET_LOCATIONS: Final = """
 UPDATE APP.DBS SET DB_LOCATION_URI =
@@ -32,8 +31,10 @@ def copy_first_catalog(spark: SparkSession, home: Path, warehouse: str, class_ar
 
     warehouse: the folder of the home's schemas, a path or URI. After a crash in between, the copy is whole or missing.
     """
-    archive = None if class_archives is None else find_archive(class_archives)
-    if archive is None or (home / METASTORE).exists() or not archive.has_catalog():
+    if class_archives is None or (home / METASTORE).exists():
+        return
+    archive = find_archive(class_archives)
+    if archive is None or not archive.has_catalog():
         return
     incomplete = home / _INCOMPLETE
     try:

@@ -27,12 +27,13 @@ from jetsql.engine.jvm.java_classes import class_confs, jar, java, load_classes,
 from jetsql.engine.jvm.launch import LOOPBACK, SparkStart, java_options, launch_jvm, socket_folder, split_secrets
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.spark.executors import DECOMMISSION, UNREACHABLE
-from jetsql.engine.spark.first_catalog import METASTORE, copy_first_catalog
+from jetsql.engine.spark.first_catalog import copy_first_catalog
 from jetsql.engine.spark.hadoop_settings import configure_hadoop
 from jetsql.engine.spark.kubernetes_pod import with_pod_settings
 from jetsql.engine.spark.web_ui import close_ui, ui_confs
 from jetsql.errors import EngineError
 from jetsql.home.private_files import private_folder
+from jetsql.home.storage import METASTORE
 from jetsql.installation import find_java
 from jetsql.jobs.model.redaction import SECRET_NAMES, redact_urls
 from jetsql.secret_references import is_reference, resolved
@@ -55,6 +56,8 @@ _EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
 _EVENT_LOGS = "spark.eventLog.dir"
 _SECRETS = f"(?i:url)|{SECRET_NAMES}"
 _CATALOG_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+_CATALOG_KIND = "spark.sql.catalogImplementation"
+_IN_MEMORY = "in-memory"
 _POSTGRESQL_DRIVER = "org.postgresql.Driver"
 _SERIALIZER = "spark.serializer"
 _HEAP_LIMITS = ("spark.driver.maxResultSize", "spark.sql.maxBroadcastTableSize")
@@ -93,7 +96,7 @@ def start_spark(start: SparkStart) -> SparkSession:
             close_ui(gateway, confs, start.token)
             spark = _create_session(confs | class_confs(gateway, confs))
             configure_hadoop(spark)
-            if _CATALOG_URL not in start.conf:
+            if _CATALOG_URL not in start.conf and start.conf.get(_CATALOG_KIND) != _IN_MEMORY:
                 copy_first_catalog(spark, start.home, start.warehouse, start.class_archives)
             _warn_of_misspelled(spark, start.conf)
             return _check_catalog(_check_session(spark), start)
@@ -445,7 +448,7 @@ def list_session_problems(spark: Session) -> list[str]:
     """Return warnings about settings of a session that JetSQL did not start and cannot change."""
     conf = spark.sparkContext.getConf()
     problems = []
-    if conf.get("spark.sql.catalogImplementation", "in-memory") == "in-memory":
+    if conf.get(_CATALOG_KIND, _IN_MEMORY) == _IN_MEMORY:
         problems.append(
             "This session stores its catalogue in memory: its tables are lost when it ends, and jobs that need them are"
             " then SUSPENDED. Build the session with enableHiveSupport() to keep them."
