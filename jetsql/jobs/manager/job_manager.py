@@ -239,7 +239,8 @@ class Manager:
 
     def _engine_up(self) -> None:
         left_over = self.store.jobs_with_files()
-        for job in (*self.store.live_jobs(), *left_over):
+        live = sorted(self.store.live_jobs(), key=lambda job: job.plan.interval_millis)
+        for job in (*live, *left_over):
             self.registry.put(JobView(job))
             self._apply_or_log(job.id, EngineStarted())
         self._supersede()

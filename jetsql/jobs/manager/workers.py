@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from threading import BoundedSemaphore, Condition, Thread
+from threading import Condition, Thread
 from typing import Final, TypeVar
 
 from jetsql.failpoints import failpoint
@@ -47,11 +47,11 @@ from jetsql.jobs.lifecycle.events import (
     WriteSnapshot,
 )
 from jetsql.jobs.lifecycle.runtime import BatchCommitted, JobRuntime, RunFailed, RunIdle, RuntimeEvent
+from jetsql.jobs.manager.start_turns import StartTurns
 from jetsql.jobs.model.job import Cause, Job, RunId, Version
 
 T = TypeVar("T")
 Work = Callable[[], None]
-_PARALLEL_STARTS: Final = 8  # a start plans a query; more of them in parallel would only compete for the processor
 _IDLE_SECONDS: Final = 30.0
 _FAILURES: Final = (CleanupFailed, RunFailed, SnapshotFailed, StartFailed, StopFailed, UpdateFailed)
 _LOG: Final = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Workers:
         self._runtime = runtime
         self._listener = report
         self._stop_deadline = stop_deadline
-        self._starting = BoundedSemaphore(_PARALLEL_STARTS)
+        self._turns = StartTurns()
         self._chains: dict[str, deque[Work]] = {}
         self._update_cancellations: dict[str, Future[None]] = {}
         self._changed = Condition()
@@ -170,7 +170,7 @@ class Workers:
 
     def _start(self, job: Job) -> None:
         try:
-            with self._starting:
+            with self._turns.turn():
                 self._runtime.start(job, partial(self._report_trigger, self._newest_wait))
         except Exception as error:
             self._report(StartFailed(job.run_id, self.cause_of(error)))

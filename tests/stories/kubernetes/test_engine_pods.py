@@ -9,12 +9,14 @@ import ssl
 import urllib.error
 import urllib.request
 from statistics import median
+from time import monotonic
 
+import psutil
 import pytest
 
-from tests.support.engines.chart_jobs import JOBS, ChartJobs, Servers, silence
+from tests.support.engines.chart_jobs import JOBS, ChartJobs, Servers, longest_gap, silence
 from tests.support.engines.chart_release import EXECUTORS, NAME, NEXT_IMAGE, OBJECTS, ChartRelease
-from tests.support.servers.kubernetes_processes import use_up_memory
+from tests.support.servers.kubernetes_processes import list_processes, use_up_memory
 from tools.kubernetes.cache import BuildFailed
 from tools.kubernetes.configuration import API_PORT
 from tools.kubernetes.local_cluster import LocalCluster
@@ -47,19 +49,25 @@ def test_installed_files_have_created_the_jobs(release: ChartRelease, jobs: Char
 
 
 def test_deleted_leader_is_replaced(release: ChartRelease, jobs: ChartJobs) -> None:
-    silences = []
+    silences, delays = [], []
     for _ in range(DELETIONS):
         release.wait_until_warm(release.standby())
         leader = release.leader()
+        processes = list_processes(leader)
         with jobs.ticking() as arrivals:
             release.wait_until(lambda arrivals=arrivals: len(arrivals) > 5, "no tick has arrived")
             release.kubectl("delete", "pod", leader, "--grace-period=0", "--force")
+            _, left = psutil.wait_procs(processes, timeout=60)
+            ended = monotonic()
+            assert processes and not left
             release.wait_until(lambda leader=leader: release.leader() != leader, "the lead has not changed")
             before = len(arrivals)
             release.wait_until(lambda a=arrivals, b=before: len(a) > b + 5, "no tick has arrived since")
         silences.append(silence(arrivals))
+        delays.append(longest_gap(arrivals)[1] - ended)
         jobs.check(jobs.send())
     _LOG.info("Leader deleted: silence of a job %s s, median %.1f s", seconds(silences), median(silences))
+    _LOG.info("From the end of its processes to the next commit: %s s, median %.1f s", seconds(delays), median(delays))
 
 
 def seconds(numbers: list[float]) -> str:

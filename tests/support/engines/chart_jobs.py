@@ -214,6 +214,12 @@ class ChartJobs:
         return self._servers.postgres.options(table, url=url, **options)
 
 
+def longest_gap(arrivals: list[float]) -> tuple[float, float]:
+    """Return the times of the two arrivals with the longest time between them."""
+    return max(itertools.pairwise(arrivals), key=lambda pair: pair[1] - pair[0])
+
+
 def silence(arrivals: list[float]) -> float:
     """Return the longest time in seconds between two arrivals."""
-    return max(later - earlier for earlier, later in itertools.pairwise(arrivals))
+    earlier, later = longest_gap(arrivals)
+    return later - earlier

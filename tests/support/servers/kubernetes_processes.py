@@ -1,9 +1,11 @@
-"""Faults of the Java process in a pod, which an engine or an executor is."""
+"""Faults of the Java process in a pod, which an engine or an executor is, and the end of all processes of a pod."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Final
+
+import psutil
 
 from tests.support.engines.chart_release import ChartRelease
 from tools.kubernetes.cache import BuildFailed
@@ -21,6 +23,18 @@ def use_up_memory(release: ChartRelease, pod: str) -> None:
     """Use up the memory of a pod, until the kernel kills its Java process because of the pod's limit."""
     fill = f'/opt/jetsql/bin/python -c "{_FILL}" & sleep 60; kill $!'
     _run(release, pod, f"echo 1000 >/proc/$java/oom_score_adj; {fill}")
+
+
+def list_processes(pod: str) -> list[psutil.Process]:
+    """Return the processes of a pod, which run on this machine."""
+    return [process for process in psutil.process_iter() if _host(process) == pod]
+
+
+def _host(process: psutil.Process) -> str:
+    try:
+        return str(process.environ().get("HOSTNAME", ""))
+    except (psutil.NoSuchProcess, OSError):  # it has ended, or is one of the kernel
+        return ""
 
 
 def _run(release: ChartRelease, pod: str, command: str) -> None:
