@@ -33,7 +33,7 @@ def list_processes(pod: str) -> list[psutil.Process]:
 def _host(process: psutil.Process) -> str:
     try:
         return str(process.environ().get("HOSTNAME", ""))
-    except (psutil.NoSuchProcess, OSError):  # it has ended, or is one of the kernel
+    except (psutil.Error, OSError):  # it has ended, or is one of the kernel
         return ""
 
 
