@@ -136,10 +136,10 @@ def _expand(text: str) -> str:
     return re.sub(r"\b[A-Za-z_]+\b\*?", lambda match: _symbol(match.group()), text)
 
 
-def _is_enclosed(text: str) -> bool:
-    """Return whether a text is in one pair of parentheses."""
-    depths = list(accumulate((sign == "(") - (sign == ")") for sign in text))
-    return text.startswith("(") and 0 not in depths[:-1]
+def _has_alternatives(text: str) -> bool:
+    """Return whether a text has a bar outside of parentheses and brackets."""
+    depths = accumulate((sign in "([") - (sign in ")]") for sign in text)
+    return any(sign == "|" and depth == 0 for sign, depth in zip(text, depths, strict=True))
 
 
 def _symbol(name: str) -> str:
@@ -151,7 +151,7 @@ def _symbol(name: str) -> str:
         return SLOT_WORDS[name]
     if name in INLINED or name == "options":
         expanded = _expand(_rules()[name])
-        return f"({expanded})" if " | " in expanded and not _is_enclosed(expanded) else expanded
+        return f"({expanded})" if _has_alternatives(expanded) else expanded
     if name in _rules():
         return name if name == "table" else _expand(_rules()[name])
     return name

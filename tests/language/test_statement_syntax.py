@@ -13,13 +13,17 @@ from jetsql.language.statement_syntax import statement_rules, syntax_text
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
+        (
+            "wait_for_job",
+            "WAIT FOR JOB (name | 'id') [UNTIL (COMPLETED | IDLE | BATCH n)] [TIMEOUT n [SECONDS | SECOND]]",
+        ),
         ("show_jobs", "SHOW [ALL] JOBS [LIKE 'pattern']"),
         ("suspend_job", "SUSPEND JOB (name | 'id') | ALTER JOB (name | 'id') SUSPEND"),
         ("drop_job", "DROP JOB [IF EXISTS] (name | 'id') [WITH SNAPSHOT snapshot]"),
         (
             "create_job",
-            "CREATE [OR REPLACE] JOB [IF NOT EXISTS] name [((CONSTRAINT rule EXPECT (condition)"
-            " [ON VIOLATION (DROP ROW | FAIL [UPDATE] | INTO TABLE table)]) [, ...])] [COMMENT 'text']"
+            "CREATE [OR REPLACE] JOB [IF NOT EXISTS] name [(CONSTRAINT rule EXPECT (condition)"
+            " [ON VIOLATION (DROP ROW | FAIL [UPDATE] | INTO TABLE table)] [, ...])] [COMMENT 'text']"
             " [OPTIONS ('key' = 'value' [, ...])]"
             " AS INSERT statement",
         ),
