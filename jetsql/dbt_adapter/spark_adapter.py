@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.exceptions import DbtRuntimeError
 
 from jetsql.dbt_adapter.connection_manager import JetSQLConnectionManager, JetSQLDatabaseError
+from jetsql.dbt_adapter.model_rules import InvalidExpectation, model_rules
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, read_verdict
 
 _OTHER_COLUMNS: Final = "JETSQL.TABLE_ALREADY_EXISTS"
@@ -32,6 +33,8 @@ class JetSQLConfig(SparkConfig):
     wait_until_idle: bool = False
     wait_seconds: int | None = None
     tblproperties: dict[str, Any] | None = None
+    expectations: dict[str, Any] | None = None  # the rules of a job or a streaming table
+    expect_tests: bool = False  # data tests of single rows are rules as well
 
 
 class JetSQLAdapter(SparkAdapter):
@@ -74,6 +77,23 @@ class JetSQLAdapter(SparkAdapter):
         if verdict is None:  # the statement creates the job
             return {"outcome": "", "text": ""}
         return {"outcome": verdict.kind.value, "text": verdict.details}
+
+    @available
+    def expectations(
+        self,
+        expectations: Mapping[str, Any],
+        contract: Mapping[str, Any] | None,
+        tests: Sequence[Mapping[str, Any]],
+    ) -> Mapping[str, Any]:
+        """Return the rules of a model: `clause` as CREATE JOB has it, and `warnings` of constraints without a rule.
+
+        Raises DbtRuntimeError for a rule that is not complete. The arguments are those of `model_rules`.
+        """
+        try:
+            rules = model_rules(expectations, contract, tests)
+        except InvalidExpectation as error:
+            raise DbtRuntimeError(str(error)) from error
+        return {"clause": rules.clause, "warnings": rules.warnings}
 
     @available
     def create_table_and_job(self, relation: SparkRelation, create_table: str, create_job: str) -> str:

@@ -9,6 +9,7 @@
   {%- if config.get('contract').enforced -%}
     {% do get_assert_columns_equivalent(sql) %}
   {%- endif -%}
+  {% do jetsql_warn_of_constraints() %}
   {%- if should_full_refresh() -%}
     {% do jetsql_drop_job(job, load_relation(this)) %}
   {%- endif -%}
@@ -59,7 +60,7 @@
 
 {#- The statement: it creates the table as well, unless the model names the verb. -#}
 {% macro jetsql_create_job_sql(job, relation) -%}
-create or replace job {{ jetsql_name(job) }}
+create or replace job {{ jetsql_name(job) }} {{ jetsql_expectations()['clause'] }}
   {%- if model.description %}
   comment {{ jetsql_string(model.description) }}
   {%- endif %}
@@ -75,6 +76,24 @@ as
 {%- endif %}
 {{ sql }}
 {%- endmacro %}
+
+{#- Return the rules of the model: `clause`, a list in parentheses, and `warnings`. -#}
+{% macro jetsql_expectations() -%}
+  {%- set tests = [] -%}
+  {%- if config.get('expect_tests') -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'test' and node.attached_node == model.unique_id -%}
+      {%- do tests.append(node) -%}
+    {%- endfor -%}
+  {%- endif -%}
+  {%- set contract = model if config.get('contract').enforced else none -%}
+  {{ return(adapter.expectations(config.get('expectations') or {}, contract, tests)) }}
+{%- endmacro %}
+
+{% macro jetsql_warn_of_constraints() %}
+  {%- for warning in jetsql_expectations()['warnings'] -%}
+    {% do exceptions.warn(model.name ~ ': ' ~ warning) %}
+  {%- endfor -%}
+{% endmacro %}
 
 {% macro jetsql_verb() -%}
   {%- set verbs = {'insert_into': 'insert into', 'insert_overwrite': 'insert overwrite', 'sink_into': 'sink into'} -%}

@@ -17,6 +17,7 @@
   {%- if config.get('contract').enforced -%}
     {% do get_assert_columns_equivalent(sql) %}
   {%- endif -%}
+  {% do jetsql_warn_of_constraints() %}
   {%- if existing is not none and (should_full_refresh() or not jetsql_is_refreshed(kind, existing)) -%}
     {% do adapter.drop_relation(existing) %}
     {%- set existing = none -%}
@@ -48,7 +49,7 @@
 {% endmacro %}
 
 {% macro jetsql_create_refreshed_sql(kind, relation) -%}
-create or refresh {{ kind }} {{ relation }}
+create or refresh {{ kind }} {{ relation }} {{ jetsql_expectations()['clause'] }}
   {%- if config.get('job_options') %}
   job options ({{ jetsql_pairs(config.get('job_options')) }})
   {%- endif %}
