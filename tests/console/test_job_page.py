@@ -15,12 +15,13 @@ from jetsql.console.jobs.job_graph import explained_graph, job_graph
 from jetsql.console.jobs.job_plots import plot_columns
 from jetsql.console.jobs.shown_snapshots import shown_snapshots
 from jetsql.console.web.sql_markup import sql_markup
-from jetsql.jobs.lifecycle.runtime import BatchCommitted
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RowsChecked
 from jetsql.jobs.model.body_analysis import Operator
-from jetsql.jobs.model.job import Cause
+from jetsql.jobs.model.job import Cause, RuleCount
 from jetsql.jobs.statements.describe import fork_text
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language import parse
+from jetsql.language.objects.expectation import Expectation, ViolationAction
 from jetsql.language.statement import CreateStreamingTable
 from tests.support.engines.in_memory_runtime import sink, source
 from tests.support.engines.managed_engine import Managed
@@ -67,6 +68,19 @@ def test_page_shows_the_facts_of_the_job_statements(engine: Managed, browser: Br
         "members driver",
     ):
         assert text in page.visible, text
+
+
+def test_rules_are_shown_with_their_counts(engine: Managed, browser: Browser) -> None:
+    rules = (Expectation("valid", "id > 0"), Expectation("known", "name IS NOT NULL", action=ViolationAction.DROP_ROW))
+    engine.runtime.analysis = replace(engine.runtime.analysis, expectations=rules)
+    job = create(engine)
+    assert "valid id > 0 WARN 0 0 known name IS NOT NULL DROP ROW 0 0" in browser.get(f"/console/jobs/{job}").visible
+    counts = (RuleCount("valid", "id > 0", "WARN", 30, 4, 2, 1), RuleCount("known", "name IS NOT NULL", "DROP ROW", 30))
+    engine.runtime.report(job, RowsChecked(engine.runtime.run_id(job), counts))
+    page = browser.get(f"/console/jobs/{job}")
+    assert "valid id > 0 WARN 30 4 1 of batch 2 known name IS NOT NULL DROP ROW 30 0" in page.visible
+    engine.runtime.analysis = replace(engine.runtime.analysis, expectations=())
+    assert "On violation" not in browser.get(f"/console/jobs/{create(engine, 'plain')}").visible
 
 
 def test_a_live_job_is_changed_in_the_editor(engine: Managed, browser: Browser) -> None:

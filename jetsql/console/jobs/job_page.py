@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.console.jobs.graph_layout import JobGraph
@@ -11,8 +11,8 @@ from jetsql.console.jobs.job_actions import JobAction, allowed_actions, job_refe
 from jetsql.console.jobs.job_graph import job_graph
 from jetsql.console.jobs.shown_snapshots import ShownSnapshot, shown_snapshots
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Cause, Job
-from jetsql.jobs.model.redaction import show
+from jetsql.jobs.model.job import Cause, Job, RuleCount
+from jetsql.jobs.model.redaction import redact_urls, show
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.jobs.statements.describe import create_text
@@ -51,6 +51,7 @@ class JobPage:
     may_operate: bool  # the user can operate the job, and see its statement
     create_statement: str  # empty without the right to see it
     replace_statement: str  # changes the job; empty for an ended one, for the job of a table, and for other users
+    rules: Sequence[RuleCount]  # with an empty condition without the right to see the statement
     history: Sequence[HistoryRow]  # newest first
     history_total: int
     snapshots: Sequence[ShownSnapshot]  # newest first
@@ -78,6 +79,7 @@ def job_page(jobs: JobQueries, job_id: str, history_rows: int | None = HISTORY_R
         may_operate=may_operate,
         create_statement=create_text(job) if may_operate else "",
         replace_statement=_replace(job) if jobs.owns(job) else "",
+        rules=[replace(each, condition=redact_urls(each.condition) if may_operate else "") for each in metrics.rules],
         history=history if history_rows is None else history[:history_rows],
         history_total=len(history),
         snapshots=shown_snapshots(jobs, job.id),
@@ -85,7 +87,7 @@ def job_page(jobs: JobQueries, job_id: str, history_rows: int | None = HISTORY_R
 
 
 def _is_shown(key: str) -> bool:
-    return key not in _SHOWN_ELSEWHERE and not key.startswith(("option ", "last error", "delivery"))
+    return key not in _SHOWN_ELSEWHERE and not key.startswith(("option ", "rule ", "last error", "delivery"))
 
 
 def shown_options(job: Job) -> list[ShownOption]:
