@@ -9,10 +9,10 @@ import pytest
 from jetsql.job_resources.resource import FINALIZER
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.request import ENGINE, Caller, Endpoint
+from tests.conftest import until
 from tests.job_resources.conftest import CREATE, JOBS, USER, Cluster, codes, condition
 from tests.support.engines.in_memory_runtime import analysis, source
 from tests.support.servers.kubernetes_api import NAMESPACE
-from tests.support.servers.resource_api import wait_until
 
 
 def test_resource_creates_suspends_resumes_and_drops_its_job(cluster: Cluster) -> None:
@@ -188,7 +188,7 @@ def test_next_leader_repeats_nothing(cluster: Cluster) -> None:
 def test_leader_that_was_paused_changes_no_status_back(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     with cluster.engine.runtime.gate("start"):
         cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
-        wait_until(lambda: cluster.jobs() == ["orders"])
+        until(lambda: cluster.jobs() == ["orders"])
         cluster.api.write_status(JOBS, "shop", {"job": "of the next leader"})
         monkeypatch.setattr(type(cluster.engine), "leads", False)
     cluster.api.wait_requests(f"{JOBS}/shop/status", 1)
@@ -249,7 +249,7 @@ def test_job_suspended_by_hand_is_resumed(cluster: Cluster) -> None:
     job_id = cluster.wait("shop", "Running")["jobId"]
     runs = cluster.job().run
     cluster.engine.run("SUSPEND JOB orders")
-    wait_until(lambda: cluster.job().run > runs and cluster.job().status is Status.RUNNING)
+    until(lambda: cluster.job().run > runs and cluster.job().status is Status.RUNNING)
     assert cluster.job().id == job_id
 
 
@@ -284,7 +284,7 @@ def test_drop_writes_the_snapshot_that_is_declared(cluster: Cluster) -> None:
     cluster.api.create(JOBS, "shop", sql=CREATE, state="Running", snapshotOnDelete="last state")
     job_id = cluster.wait("shop", "Running")["jobId"]
     cluster.engine.runtime.commit(job_id)
-    wait_until(lambda: cluster.job().batch is not None)
+    until(lambda: cluster.job().batch is not None)
     cluster.api.delete(JOBS, "shop")
     cluster.api.wait_gone(JOBS, "shop")
     assert [each.name for each in cluster.engine.queries.snapshots()] == ["last state"]

@@ -6,9 +6,9 @@ import pytest
 
 from jetsql.jobs.model.job import Status
 from jetsql.request import Caller, Endpoint, acting_for
+from tests.conftest import until
 from tests.job_resources.conftest import CREATE, JOBS, USER, Cluster, codes, condition
 from tests.support.servers.kubernetes_api import NAMESPACE
-from tests.support.servers.resource_api import wait_until
 
 FORGED = f"OPTIONS ('applyGroup' = 'kubernetes/{NAMESPACE}/shop') AS INSERT"
 LACKS = "The user deployer lacks the right SELECT on hr.pay."
@@ -88,7 +88,7 @@ def test_user_without_rights_on_a_table_creates_no_job(cluster: Cluster) -> None
 def test_resource_deleted_during_its_creation_leaves_no_job(cluster: Cluster) -> None:
     with cluster.engine.runtime.gate("start"):
         cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
-        wait_until(lambda: cluster.jobs() == ["orders"])
+        until(lambda: cluster.jobs() == ["orders"])
         cluster.api.delete(JOBS, "shop")
         assert cluster.api.get(JOBS, "shop") is not None, "the finalizer holds it"
     cluster.api.wait_gone(JOBS, "shop")
@@ -98,7 +98,7 @@ def test_resource_deleted_during_its_creation_leaves_no_job(cluster: Cluster) ->
 def test_resource_created_again_meanwhile_declares_its_own_job(cluster: Cluster) -> None:
     with cluster.engine.runtime.gate("start"):
         cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
-        wait_until(lambda: cluster.jobs() == ["orders"])
+        until(lambda: cluster.jobs() == ["orders"])
         cluster.api.remove(JOBS, "shop")
         cluster.api.create(JOBS, "shop", sql=CREATE.replace("orders", "others"), state="Running")
     assert codes(cluster.wait("shop", "NameChanged")) == ("JETSQL.NOT_SUPPORTED", "0A000")
@@ -136,7 +136,7 @@ def test_snapshot_with_a_taken_name_keeps_the_job(cluster: Cluster) -> None:
     cluster.api.create(JOBS, "shop", sql=CREATE, state="Running", snapshotOnDelete="taken")
     job_id = cluster.wait("shop", "Running")["jobId"]
     cluster.engine.runtime.commit(job_id)
-    wait_until(lambda: cluster.job().batch is not None)
+    until(lambda: cluster.job().batch is not None)
     cluster.engine.run("CREATE SNAPSHOT taken FOR JOB orders")
     cluster.api.delete(JOBS, "shop")
     assert codes(cluster.wait("shop", "DropFailed")) == ("JETSQL.SNAPSHOT_ALREADY_EXISTS", "42710")

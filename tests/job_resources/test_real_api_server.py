@@ -12,6 +12,7 @@ from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.engine.spark.kubernetes_api import PodAccount
 from jetsql.job_resources.api_server import ApiServer
 from jetsql.job_resources.controller import ResourceController
+from tests.conftest import until
 from tests.support.servers.api_server import (
     NAMESPACE,
     RealApiServer,
@@ -19,7 +20,6 @@ from tests.support.servers.api_server import (
     missing_programs,
     running_api_server,
 )
-from tests.support.servers.resource_api import wait_until
 
 pytestmark = [
     pytest.mark.spark,
@@ -57,14 +57,14 @@ def test_job_lives_as_its_resource_declares(
     engine.run("INSERT INTO resources.counting VALUES (1), (2), (-1)")
     server.apply(job_resource("counted", SQL))
     server.kubectl("wait", "--for=condition=Ready", "jetsqljob/counted", "--timeout=60s")
-    wait_until(lambda: rows(engine) == [1, 2], 60)
+    until(lambda: rows(engine) == [1, 2])
     row = server.kubectl("get", "jetsqljobs").splitlines()[1].split()
     assert row[:5] == ["counted", "counted", "RUNNING", "True", "Running"]
     server.apply(job_resource("counted", SQL, state="Suspended"))
-    wait_until(lambda: ready(server.get("counted")).get("reason") == "Suspended", 60)
+    until(lambda: ready(server.get("counted")).get("reason") == "Suspended")
     engine.run("INSERT INTO resources.counting VALUES (3)")
     server.apply(job_resource("counted", SQL.replace("> 0", "> 0 AND a < 100"), state="Running"))
-    wait_until(lambda: rows(engine) == [1, 2, 3], 60)
+    until(lambda: rows(engine) == [1, 2, 3])
     server.kubectl("delete", "jetsqljob", "counted", "--timeout=60s")
     assert list(engine.run("SHOW JOBS LIKE 'counted'").rows) == []
     assert rows(engine) == [1, 2, 3]
@@ -77,10 +77,10 @@ def test_job_continues_while_the_server_restarts(
     server.kubectl("wait", "--for=condition=Ready", "jetsqljob/lasting", "--timeout=60s")
     server.close()
     engine.run("INSERT INTO resources.counting VALUES (1001)")
-    wait_until(lambda: 1001 in rows(engine), 60)
+    until(lambda: 1001 in rows(engine))
     server.start()
     server.kubectl("patch", "jetsqljob", "lasting", "--type=merge", "-p", '{"spec": {"state": "Suspended"}}')
-    wait_until(lambda: ready(server.get("lasting")).get("reason") == "Suspended", 60)
+    until(lambda: ready(server.get("lasting")).get("reason") == "Suspended")
     server.kubectl("delete", "jetsqljob", "lasting", "--timeout=60s")
 
 
@@ -118,10 +118,10 @@ def test_errors_of_spark_have_their_place(
 ) -> None:
     sql = "CREATE JOB wrong\nAS INSERT INTO resources.counted SELECT nothing FROM STREAM resources.counting"
     server.apply(job_resource("wrong", sql, state="Suspended"))
-    wait_until(lambda: ready(server.get("wrong")).get("reason") == "StatementFailed", 60)
+    until(lambda: ready(server.get("wrong")).get("reason") == "StatementFailed")
     error = server.get("wrong")["status"]["error"]
     assert (error["condition"], error["sqlstate"]) == ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "42703")
     assert (error["line"], error["column"]) == (2, 41)
     server.apply(job_resource("wrong", sql.replace("nothing", "a"), state="Suspended"))
-    wait_until(lambda: ready(server.get("wrong")).get("reason") == "Suspended", 60)
+    until(lambda: ready(server.get("wrong")).get("reason") == "Suspended")
     server.kubectl("delete", "jetsqljob", "wrong", "--timeout=60s")

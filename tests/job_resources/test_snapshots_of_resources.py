@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.conftest import until
 from tests.job_resources.conftest import CREATE, JOBS, SNAPSHOTS, USER, Cluster, codes, condition
-from tests.support.servers.resource_api import wait_until
 
 
 def wait_reason(cluster: Cluster, reason: str, name: str = "state") -> dict[str, Any]:
@@ -20,7 +20,7 @@ def create_job(cluster: Cluster, name: str = "shop", sql: str = CREATE) -> str:
     cluster.api.create(JOBS, name, sql=sql, state="Running")
     job_id: str = cluster.wait(name, "Running")["jobId"]
     cluster.engine.runtime.commit(job_id)
-    wait_until(lambda: any(view.job.batch is not None for view in cluster.engine.queries.live()))
+    until(lambda: any(view.job.batch is not None for view in cluster.engine.queries.live()))
     return job_id
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from jetsql.errors import EngineError
+from tests.conftest import until
 from tests.job_resources.conftest import CREATE, JOBS, USER, Cluster, condition
 from tests.support.engines.managed_engine import Managed, ManagedSession
-from tests.support.servers.resource_api import wait_until
 
 RESOURCES = 6
 
@@ -82,7 +82,7 @@ def test_statement_that_takes_too_long_is_ended(cluster: Cluster) -> None:
 def test_end_of_the_engine_is_no_error_of_a_statement(cluster: Cluster) -> None:
     with cluster.engine.runtime.gate("start"):
         cluster.api.create(JOBS, "shop", sql=CREATE, state="Running")
-        wait_until(lambda: cluster.jobs() == ["orders"])
+        until(lambda: cluster.jobs() == ["orders"])
         cluster.controller.stop()
     assert [path for path, _ in cluster.api.patches] == [f"{JOBS}/shop"], "the finalizer alone was written"
     with pytest.raises(EngineError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,9 +96,11 @@ def test_next_leader_finishes_the_work_on_resources(pair: Pair, server: RealApiS
 
     server.apply(resource("updated", "id + 0"))
     until(lambda: has_reached(first, "failpoint update-prepared:updated"))
+    second.signal(signal.SIGSTOP)  # it must not lead before the status was read
     server.apply(resource("created"))
     until(lambda: not first.processes())
     assert "status" not in server.get("created"), "the job exists, and its resource does not say so"
+    second.signal(signal.SIGCONT)
     until(lambda: second.role == "leader")
     until(lambda: all(is_ready(server, job, "Running") for job in ("updated", "created")))
     assert server.get("updated")["status"]["jobId"] == job_id
@@ -110,9 +113,11 @@ def test_next_leader_finishes_the_work_on_resources(pair: Pair, server: RealApiS
     first("start")
     server.kubectl("delete", "jetsqljob", "dropped", "--wait=false")
     until(lambda: has_reached(second, "failpoint staging-discarded:dropped"))
+    first.signal(signal.SIGSTOP)
     server.apply(snapshot_resource("state", "snapped"))
     until(lambda: not second.processes())
     assert "status" not in server.get("state", "jetsqlsnapshot")
+    first.signal(signal.SIGCONT)
     until(lambda: first.role == "leader")
     server.kubectl("wait", "--for=delete", "jetsqljob/dropped", "--timeout=60s")
     until(lambda: is_ready(server, "state", "Created", "jetsqlsnapshot"))

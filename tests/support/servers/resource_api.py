@@ -11,7 +11,6 @@ from copy import deepcopy
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import monotonic
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -292,11 +291,3 @@ def running_resource_api(folder: Path) -> Iterator[ResourceApi]:
             api.refuse(503)
             server.shutdown()
             thread.join()
-
-
-def wait_until(reached: Callable[[], bool], seconds: float = _SECONDS) -> None:
-    """Wait until something holds."""
-    until = monotonic() + seconds
-    while not reached():
-        assert monotonic() < until, "it does not come true"
-        threading.Event().wait(0.05)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,9 +10,8 @@ from typing import Final
 
 import pytest
 
-from jetsql.home.discovery import read_note
 from tests.conftest import Sql, until
-from tests.support.paths import ROOT
+from tests.support.engines.service_engine import ServiceEngine
 from tests.support.servers.kafka import Kafka
 
 pytestmark = pytest.mark.spark
@@ -37,44 +32,12 @@ TTL: Final = {
 """Queries that add rows, and whose state has a time to live."""
 
 
-class Home:
-    """The home of an engine that each call starts if it does not run."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def run(self, *statements: str) -> str:
-        """Return the output of statements, as JSON lines."""
-        own = {"JETSQL_CONFIG": os.devnull, "JETSQL_HOME": str(self.folder), "JETSQL_MASTER": "local[12]"}
-        done = subprocess.run(
-            [sys.executable, "-m", "jetsql", "--format", "json", "-e", "; ".join(statements)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **own, "JETSQL_DRIVER_MEMORY": "1g"},
-            timeout=900,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    def kill(self) -> None:
-        note = read_note(self.folder)
-        assert note is not None
-        os.kill(note.pid, signal.SIGKILL)
-
-
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    home = Home(tmp_path / "home")
-    yield home
-    subprocess.run(
-        [sys.executable, "-m", "jetsql", "stop"],
-        cwd=ROOT,
-        env={**os.environ, "JETSQL_CONFIG": os.devnull, "JETSQL_HOME": str(home.folder)},
-        capture_output=True,
-        check=False,
-    )
+def engine(tmp_path: Path) -> Iterator[ServiceEngine]:
+    """Return an engine that each call starts if it does not run."""
+    engine = ServiceEngine(tmp_path / "home")
+    yield engine
+    engine("stop")
 
 
 def create_tables(kafka: Kafka) -> Iterator[str]:
@@ -108,9 +71,9 @@ def send(kafka: Kafka, numbers: range) -> None:
     kafka.send_json("rt.other", rows[::2])
 
 
-def rows_of(home: Home, query: str) -> Counter[tuple[object, ...]]:
+def rows_of(engine: ServiceEngine, query: str) -> Counter[tuple[object, ...]]:
     """Return the rows of the same query over tables."""
-    return Counter(tuple(json.loads(line).values()) for line in home.run(query.replace("STREAM ", "")).splitlines())
+    return Counter(map(tuple, engine.rows(query.replace("STREAM ", ""))))
 
 
 def written(kafka: Kafka, name: str) -> Counter[tuple[object, ...]]:
@@ -125,20 +88,20 @@ def written(kafka: Kafka, name: str) -> Counter[tuple[object, ...]]:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.needs_spark("4.3")
-def test_topics_are_right_after_kill_9(kafka: Kafka, home: Home) -> None:
-    home.run(*create_tables(kafka), *create_jobs())
+def test_topics_are_right_after_kill_9(kafka: Kafka, engine: ServiceEngine) -> None:
+    engine("-e", "; ".join((*create_tables(kafka), *create_jobs())))
     queries = ADDED | TTL | UPDATED
     send(kafka, range(40))
-    home.run(*(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
+    engine("-e", "; ".join(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
     for name, query in queries.items():
-        assert written(kafka, name) == rows_of(home, query), name
+        assert written(kafka, name) == rows_of(engine, query), name
     send(kafka, range(40, 60))
     until(lambda: sum(written(kafka, "merged").values()) == 30)
-    home.kill()
+    engine.kill()
     send(kafka, range(50, 90))  # rows that have come already, and new ones
-    home.run(*(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
+    engine("-e", "; ".join(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
     for name, query in queries.items():
-        expected, found = rows_of(home, query), written(kafka, name)
+        expected, found = rows_of(engine, query), written(kafka, name)
         # What the killed batch had written is written again, and a row of a batch query is there at least once.
         assert found == expected if name in UPDATED else set(found) == set(expected) and found >= expected, name
 
