@@ -35,7 +35,7 @@ TTL: Final = {
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[ServiceEngine]:
     """Return an engine that each call starts if it does not run."""
-    engine = ServiceEngine(tmp_path / "home")
+    engine = ServiceEngine(tmp_path / "home", master="local[12]")  # a job occupies a core for each task
     yield engine
     engine("stop")
 
