@@ -19,8 +19,7 @@ from benchmarks.kafka_latency import MODES, measure_latency
 from benchmarks.kafka_streams import AT_LEAST_ONCE, EXACTLY_ONCE, PROJECTION, Streams
 from benchmarks.lifecycle import Lives, measure
 from benchmarks.overhead import WORKLOADS, Contest
-from benchmarks.scaling_jobs import create_idle_jobs, drop_jobs
-from benchmarks.small_batches import KINDS, measure_kind
+from benchmarks.small_batches import IDLE_KINDS, KINDS, measure_idle, measure_kind
 
 Figures = dict[str, float]
 START: Final = "start"
@@ -54,13 +53,12 @@ def small_batches(engine: Bench) -> Figures:
 
 
 def idle_jobs(engine: Bench) -> Figures:
-    create_idle_jobs(engine, range(_IDLE_JOBS))
-    time.sleep(_WARM_UP_SECONDS)
-    before = engine.processor_seconds()
-    time.sleep(_SECONDS)
-    used = engine.processor_seconds() - before
-    drop_jobs(engine, "idle", range(_IDLE_JOBS))
-    return {f"{_IDLE_JOBS} idle jobs, processor ms in a second": used / _SECONDS * 1000}
+    return {
+        f"{_IDLE_JOBS} idle jobs, {kind}, processor ms in a second": measure_idle(
+            engine, kind, _IDLE_JOBS, _WARM_UP_SECONDS, _SECONDS
+        )
+        for kind in IDLE_KINDS
+    }
 
 
 def files(engine: Bench) -> Figures:

@@ -39,6 +39,7 @@ from tests.support.paths import ROOT
         ("kafka", "--rows"),
         ("users", "--calls"),
         ("row_rules", "--pairs"),
+        ("small_batches", "--idle"),
     ],
 )
 def test_a_benchmark_explains_itself_without_starting_anything(name: str, option: str) -> None:
