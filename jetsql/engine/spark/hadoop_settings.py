@@ -7,7 +7,7 @@ Without its native library, which PySpark lacks, Hadoop starts `chmod` for every
 creates several in each batch of a streaming query: entries of two logs with checksums, files of the state store, and
 files of the sink. In small batches, `chmod` took a third of the time.
 
-Spark also sends all settings of Hadoop to the tasks of each batch, see `HadoopSettings.java`.
+Spark also copies all settings of Hadoop, and sends them to the tasks of each batch, see `HadoopSettings.java`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from pyspark.sql import SparkSession
 from jetsql.engine.jvm.java_classes import java
 
 _LOCAL_FILE_SYSTEM: Final = "fs.file.impl"
+_YARN: Final = "yarn"
 _LOCAL_FILES: Final = "dev.jetsql.files.LocalFiles"
 _LOCAL_CONTEXT: Final = ("fs.AbstractFileSystem.file.impl", "dev.jetsql.files.LocalFileContext")
 
 
 def configure_hadoop(spark: SparkSession) -> None:
-    """Let Spark use JetSQL's local file system, and forget where settings come from.
+    """Let Spark use JetSQL's local file system, and reduce the settings to those that the engine needs.
 
     A setting may name another local file system; it is kept.
     """
@@ -34,4 +35,4 @@ def configure_hadoop(spark: SparkSession) -> None:
         conf.set(_LOCAL_FILE_SYSTEM, _LOCAL_FILES)
         conf.set(*_LOCAL_CONTEXT)
         context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(conf).close()  # or Hadoop reuses the open instance
-    java(spark).files.HadoopSettings.forgetSources(conf)
+    java(spark).files.HadoopSettings.reduce(conf, context.master.startswith(_YARN))

@@ -24,17 +24,39 @@ class HadoopSettingsTest {
     var settings = new Configuration();
     settings.set("fs.example", "1");
     int number = new Configuration(settings).size();
-    HadoopSettings.forgetSources(settings);
+    HadoopSettings.reduce(settings, true);
     assertTrue(settings.size() >= number);
     assertEquals("1", settings.get("fs.example"));
     assertNull(settings.getPropertySources("fs.example"));
   }
 
   @Test
+  void onlyYarnNeedsItsDefaults() throws Exception {
+    var onYarn = new Configuration();
+    HadoopSettings.reduce(onYarn, true);
+    assertEquals("8040", port(onYarn));
+    var elsewhere = new Configuration();
+    elsewhere.set("yarn.resourcemanager.principal", "rm/_HOST@EXAMPLE");
+    HadoopSettings.reduce(elsewhere, false);
+    assertNull(port(elsewhere));
+    assertEquals("rm/_HOST@EXAMPLE", elsewhere.get("yarn.resourcemanager.principal"));
+    assertEquals(onYarn.get("fs.defaultFS"), elsewhere.get("fs.defaultFS"));
+    assertEquals(
+        onYarn.get("mapreduce.input.fileinputformat.split.minsize"),
+        elsewhere.get("mapreduce.input.fileinputformat.split.minsize"));
+    assertTrue(written(elsewhere).length < written(onYarn).length * 3 / 4);
+  }
+
+  private static String port(Configuration settings) {
+    String address = settings.getRaw("yarn.nodemanager.localizer.address");
+    return address == null ? null : address.substring(address.indexOf(':') + 1);
+  }
+
+  @Test
   void tasksReadTheSettings() throws Exception {
     var settings = new Configuration();
     int before = written(settings).length;
-    HadoopSettings.forgetSources(settings);
+    HadoopSettings.reduce(settings, false);
     var copy = new Configuration(settings);
     copy.set("fs.example", "2");
     var bytes = written(copy);
