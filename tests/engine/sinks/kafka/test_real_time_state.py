@@ -33,11 +33,11 @@ TTL: Final = {
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[ServiceEngine]:
+def service(tmp_path: Path) -> Iterator[ServiceEngine]:
     """Return an engine that each call starts if it does not run."""
-    engine = ServiceEngine(tmp_path / "home", master="local[12]")  # a job occupies a core for each task
-    yield engine
-    engine("stop")
+    service = ServiceEngine(tmp_path / "home", master="local[12]")  # a job occupies a core for each task
+    yield service
+    service("stop")
 
 
 def create_tables(kafka: Kafka) -> Iterator[str]:
@@ -71,9 +71,9 @@ def send(kafka: Kafka, numbers: range) -> None:
     kafka.send_json("rt.other", rows[::2])
 
 
-def rows_of(engine: ServiceEngine, query: str) -> Counter[tuple[object, ...]]:
+def rows_of(service: ServiceEngine, query: str) -> Counter[tuple[object, ...]]:
     """Return the rows of the same query over tables."""
-    return Counter(map(tuple, engine.rows(query.replace("STREAM ", ""))))
+    return Counter(map(tuple, service.rows(query.replace("STREAM ", ""))))
 
 
 def written(kafka: Kafka, name: str) -> Counter[tuple[object, ...]]:
@@ -88,20 +88,20 @@ def written(kafka: Kafka, name: str) -> Counter[tuple[object, ...]]:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.needs_spark("4.3")
-def test_topics_are_right_after_kill_9(kafka: Kafka, engine: ServiceEngine) -> None:
-    engine("-e", "; ".join((*create_tables(kafka), *create_jobs())))
+def test_topics_are_right_after_kill_9(kafka: Kafka, service: ServiceEngine) -> None:
+    service("-e", "; ".join((*create_tables(kafka), *create_jobs())))
     queries = ADDED | TTL | UPDATED
     send(kafka, range(40))
-    engine("-e", "; ".join(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
+    service("-e", "; ".join(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
     for name, query in queries.items():
-        assert written(kafka, name) == rows_of(engine, query), name
+        assert written(kafka, name) == rows_of(service, query), name
     send(kafka, range(40, 60))
     until(lambda: sum(written(kafka, "merged").values()) == 30)
-    engine.kill()
+    service.kill()
     send(kafka, range(50, 90))  # rows that have come already, and new ones
-    engine("-e", "; ".join(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
+    service("-e", "; ".join(f"WAIT FOR JOB {name} UNTIL IDLE" for name in queries))
     for name, query in queries.items():
-        expected, found = rows_of(engine, query), written(kafka, name)
+        expected, found = rows_of(service, query), written(kafka, name)
         # What the killed batch had written is written again, and a row of a batch query is there at least once.
         assert found == expected if name in UPDATED else set(found) == set(expected) and found >= expected, name
 
