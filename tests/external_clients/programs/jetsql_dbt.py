@@ -110,6 +110,22 @@ def full_refresh():
     return ""
 
 
+def rules():
+    known = """{'known': {'expect': "customer <> 'Eve'", 'on_violation': 'drop row'}}"""
+    change("large_orders", "materialized='job',", f"materialized='job', expect_tests=true, expectations={known},")
+    assert "[Updated." in dbt("run", "--select", "large_orders", "--vars", "large: 400")
+    run("INSERT INTO orders VALUES (9, 'Eve', 700.00, now()), (NULL, 'Ada', 800.00, now())")
+    run(f"WAIT FOR JOB `{JOB}` UNTIL IDLE")
+    assert [row[0] for row in run(f"SELECT id FROM {SCHEMA}.large_orders ORDER BY id")] == [None, 4, 6, 8]
+    counts = run(f"SELECT rule, violations FROM jetsql.expectations WHERE job_id = '{job('id')}' ORDER BY rule")
+    assert counts == [("id_not_null", 1), ("known", 1)], counts
+    change("large_orders", "drop row", "drop rows")
+    output = dbt("run", "--select", "large_orders", code=1)
+    assert "Invalid on_violation of the rule known: drop rows" in output, output
+    change("large_orders", "drop rows", "drop row")
+    return ""
+
+
 def broken_model():
     change("countries", "c.country,", "c.contry,")
     output = dbt("run", "--select", "countries", code=1)
@@ -150,6 +166,7 @@ STEPS = (
     state_kept,
     refused_update,
     full_refresh,
+    rules,
     broken_model,
     docs,
     freshness,
