@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any, Final
 
+from jetsql.jobs.model.job import quoted_text
+from jetsql.language.tokens import quoted_name
+
 _ACTIONS: Final = ("drop row", "fail", "fail update")
 _INTO_TABLE: Final = "into table "
 _FAIL: Final = "FAIL"
@@ -33,7 +36,7 @@ class Rule:
     @property
     def clause(self) -> str:
         """Return the rule as CREATE JOB has it."""
-        text = f"CONSTRAINT {_quoted(self.name)} EXPECT ({self.condition})"
+        text = f"CONSTRAINT {quoted_name(self.name)} EXPECT ({self.condition})"
         return f"{text} ON VIOLATION {self.action}" if self.action else text
 
 
@@ -115,7 +118,7 @@ def _add_constraint(found: ModelRules, column: str, constraint: Mapping[str, Any
     kind, name = _kind(constraint), constraint.get("name")
     if kind == _NOT_NULL:
         # A constraint of the model can have several columns, and each rule its own name.
-        found.add(Rule(f"{name}_{column}" if name else f"{column}_{kind}", f"{_quoted(column)} IS NOT NULL", _FAIL))
+        found.add(Rule(f"{name}_{column}" if name else f"{column}_{kind}", f"{quoted_name(column)} IS NOT NULL", _FAIL))
     elif kind == "check" and constraint.get("expression"):
         # As in SQL, a row with NULL in the condition does not violate it.
         condition = f"({constraint['expression']}) IS NOT FALSE"
@@ -131,20 +134,11 @@ def _test_rule(test: Mapping[str, Any]) -> Rule | None:
     values, kind, column = metadata.get("kwargs") or {}, metadata.get("name"), test.get("column_name")
     if metadata.get("namespace") or (test.get("config") or {}).get("where") or not column:
         return None
-    name = _quoted(column)
+    name = quoted_name(column)
     if kind == _NOT_NULL:
         return Rule(f"{column}_{kind}", f"{name} IS NOT NULL")
     if kind == "accepted_values":
         is_text = values.get("quote", True)
-        listed = ", ".join(_text(value) if is_text else str(value) for value in values["values"])
+        listed = ", ".join(quoted_text(str(value)) if is_text else str(value) for value in values["values"])
         return Rule(f"{column}_{kind}", f"{name} IN ({listed}) OR {name} IS NULL")
     return None
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
-def _text(value: Any) -> str:
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -57,6 +57,7 @@ from jetsql.jobs.manager.owner_rights import OwnerRights
 from jetsql.jobs.manager.retention import Retention
 from jetsql.jobs.manager.serial_executor import SerialExecutor, closed_error
 from jetsql.jobs.manager.snapshot_users import SnapshotNames, check_unused
+from jetsql.jobs.manager.start_turns import start_order
 from jetsql.jobs.manager.step_results import redact_step, updated_stats
 from jetsql.jobs.manager.workers import Workers
 from jetsql.jobs.model.cluster_member import ClusterState
@@ -239,8 +240,7 @@ class Manager:
 
     def _engine_up(self) -> None:
         left_over = self.store.jobs_with_files()
-        live = sorted(self.store.live_jobs(), key=lambda job: job.plan.interval_millis)
-        for job in (*live, *left_over):
+        for job in (*start_order(self.store.live_jobs()), *left_over):
             self.registry.put(JobView(job))
             self._apply_or_log(job.id, EngineStarted())
         self._supersede()

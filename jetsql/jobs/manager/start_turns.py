@@ -53,8 +53,9 @@ class StartTurns:
         ticket = object()
         with self._changed:
             self._waiting.append(ticket)
-            while self._waiting[0] is not ticket or (left := self._seconds_left()) > 0:
-                self._changed.wait(None if self._waiting[0] is not ticket else left)
+            self._changed.wait_for(lambda: self._waiting[0] is ticket)
+            while (left := self._seconds_left()) > 0:
+                self._changed.wait(left)
             self._waiting.popleft()
             begun = monotonic()
             self._begun.append(begun)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event, Lock
 
 import pytest
 
-from jetsql.jobs.manager.start_turns import StartTurns
+from jetsql.jobs.manager.start_turns import StartTurns, start_order
 from tests.conftest import until
+from tests.support.engines.jobs_harness import run_manager
 
 STARTS = 12
 
@@ -71,3 +73,12 @@ def test_failed_start_gives_its_turn_back() -> None:
     for _ in range(3):
         with pytest.raises(ValueError), turns.turn():
             raise ValueError
+
+
+def test_jobs_with_short_intervals_start_first(tmp_path: Path) -> None:
+    intervals = {"hourly": "3600000", "tick": "500", "default": "10000", "often": "1000"}
+    with run_manager(tmp_path) as jobs:
+        for name, millis in intervals.items():
+            jobs.make(name, options={"snapshotIntervalMillis": millis})
+        names = [job.name for job in start_order(jobs.store.live_jobs())]
+    assert names == ["tick", "often", "default", "hourly"]
