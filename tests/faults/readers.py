@@ -21,6 +21,7 @@ from tests.faults.jobs import TOO
 from tests.faults.source import ROWS_A_FILE
 
 _PAUSE_SECONDS = 0.02
+_SHARE = 4  # of the time of a poll: so the reader takes at most a fifth of a core
 _KEYS = {
     "copy": ("id",),
     "parts": ("id",),
@@ -50,7 +51,7 @@ class FilesReader:
 
     def __init__(self, warehouse: Path) -> None:
         self._warehouse = warehouse
-        self._seen: dict[Path, SeenFile] = {}
+        self._seen: dict[str, dict[Path, SeenFile]] = {table: {} for table in _KEYS}
         self._rows: dict[str, Counter[object]] = {table: Counter() for table in _KEYS}
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="files-reader", daemon=True)
@@ -59,7 +60,7 @@ class FilesReader:
 
     @property
     def files(self) -> int:
-        return len(self._seen)
+        return sum(map(len, self._seen.values()))
 
     def start(self) -> None:
         self._thread.start()
@@ -72,7 +73,7 @@ class FilesReader:
 
     def _poll(self) -> None:
         took = 0.0
-        while not self._end.wait(max(_PAUSE_SECONDS, took)):
+        while not self._end.wait(max(_PAUSE_SECONDS, _SHARE * took)):
             began = time.monotonic()
             self.poll_tables()
             took = time.monotonic() - began
@@ -85,11 +86,11 @@ class FilesReader:
 
     def _read_table(self, table: str) -> None:
         there = dict(visible_files(self._warehouse / table))
-        for path in [path for path in self._seen if path.is_relative_to(self._warehouse / table)]:
-            if there.get(path) != self._seen[path].identity:
-                self.wrong.append(f"{table}: {path.name} went away or became another file")
-                self._rows[table].subtract(self._seen.pop(path).keys)
-        new = [path for path in there if path not in self._seen]
+        seen = self._seen[table]
+        for path in [path for path, file in seen.items() if there.get(path) != file.identity]:
+            self.wrong.append(f"{table}: {path.name} went away or became another file")
+            self._rows[table].subtract(seen.pop(path).keys)
+        new = [path for path in there if path not in seen]
         for path in new:
             self._read(table, path, there[path])
         if new:
@@ -101,7 +102,7 @@ class FilesReader:
         except (OSError, ArrowException) as error:
             self.wrong.append(f"{table}: {path.name} can be seen and not be read: {error}")
             return
-        self._seen[path] = SeenFile(identity, keys)
+        self._seen[table][path] = SeenFile(identity, keys)
         self._rows[table].update(keys)
 
     def _check(self, table: str) -> None:
