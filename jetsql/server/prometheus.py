@@ -1,9 +1,9 @@
 """The response of `GET /metrics`: metrics of the engine and its jobs in Prometheus's format.
 
 Names and units follow Prometheus's conventions: seconds and bytes, and counters that end in `_total`. Every series of a
-job has the labels `job` (its name) and `id`; a name may be used again after a DROP, an id is not. Counters count from
-the start of the engine. The response has the jobs that have not ended and, for every other name, the newest job, so
-that a failed job can raise an alert.
+job has the labels `name` and `id`; a name may be used again after a DROP, an id is not. Counters count from the start
+of the engine. The response has the jobs that have not ended and, for every other name, the newest job, so that a failed
+job can raise an alert.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.version import VERSION
 
-_LABELS: Final = ("job", "id")
+# `job` is `name` again, and deprecated: Prometheus has a label `job` of its own. Release 0.4 removes it.
+_LABELS: Final = ("name", "job", "id")
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class JobsCollector(Collector):
         yield _source_lag_seconds(jobs)
 
 
-def _labels(reading: JobMetrics) -> tuple[str, str]:
-    return reading.name, reading.id
+def _labels(reading: JobMetrics) -> tuple[str, str, str]:
+    return reading.name, reading.name, reading.id
 
 
 def _family(

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.language.objects.expectation import Expectation
 from jetsql.server.prometheus import prometheus_response
 from tests.support.chart import CHART
 from tests.support.engines.jobs_harness import run_manager
@@ -26,12 +28,12 @@ VARIABLES = {variable["name"]: variable for variable in DASHBOARD["templating"][
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 QUERIES = [variable["query"]["query"] for variable in VARIABLES.values() if variable["type"] == "query"]
 ALERTS = [
-    rule["expr"]
+    rule
     for group in yaml.safe_load((CHART / "files" / "alerts.yaml").read_text(encoding="utf-8"))["groups"]
     for rule in group["rules"]
 ]
 SCRAPE_LABELS = {"job", "instance"}
-"""The labels that Prometheus adds. It renames an exported label of the same name to `exported_job`."""
+"""The labels that Prometheus adds. They replace exported ones, which have the prefix `exported_` then."""
 
 _MISSING = object()
 
@@ -41,6 +43,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Return the labels of each sample that an engine exports for a job with every measure, by the sample's name."""
     folder: Path = tmp_path_factory.mktemp("world")
     with run_manager(folder) as jobs:
+        jobs.runtime.analysis = replace(jobs.runtime.analysis, expectations=(Expectation("valid", "id > 0"),))
         job_id = jobs.make()
         run = jobs.runtime.run_id(job_id)
         measures = BatchMetrics(
@@ -63,25 +66,32 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     labels: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            names = {"exported_job" if name == "job" else name for name in sample.labels}
-            labels.setdefault(sample.name, set()).update(names | SCRAPE_LABELS)
+            labels.setdefault(sample.name, set()).update(sample.labels.keys() | SCRAPE_LABELS)
     return labels
 
 
-@pytest.mark.parametrize("expression", EXPRESSIONS + QUERIES + ALERTS)
+@pytest.mark.parametrize("expression", EXPRESSIONS + QUERIES + [alert["expr"] for alert in ALERTS])
 def test_metrics_and_labels_are_exported(expression: str, exported: dict[str, set[str]]) -> None:
     selectors = re.findall(r"\b(jetsql_\w+)(?:\{([^}]*)\})?", expression)
     assert selectors
     for metric, matchers in selectors:
         assert metric in exported
         assert set(re.findall(r"(\w+)\s*[=!]", matchers)) <= exported[metric]
+        assert set(re.findall(r"^label_values\(.*, (\w+)\)$", expression)) <= exported[metric]
 
 
 def test_legends_name_labels(exported: dict[str, set[str]]) -> None:
     for panel in DASHBOARD["panels"]:
         for target in panel["targets"]:
             [metric, *_] = re.findall(r"\bjetsql_\w+", target["expr"])
-            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= exported[metric]
+            assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= exported[metric] - SCRAPE_LABELS
+
+
+def test_summaries_of_alerts_name_labels(exported: dict[str, set[str]]) -> None:
+    for alert in ALERTS:
+        [metric] = re.findall(r"\bjetsql_\w+", alert["expr"])
+        used = re.findall(r"\$labels\.(\w+)", alert["annotations"]["summary"])
+        assert set(used) <= exported[metric] - SCRAPE_LABELS
 
 
 def test_every_exported_metric_is_shown(exported: dict[str, set[str]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Cause, Status
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
+from jetsql.language.objects.expectation import Expectation
+from jetsql.language.tokens import quoted_name
 from jetsql.server.prometheus import prometheus_response
 from jetsql.version import VERSION
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
@@ -36,7 +39,7 @@ class Scrape:
         parse = open_metrics if "openmetrics" in shown.content_type else text_string_to_metric_families
         self.families: list[Metric] = list(parse(self.text))
 
-    def value(self, name: str, **labels: str) -> float | None:
+    def value(self, name: str, /, **labels: str) -> float | None:
         found = [
             sample.value
             for family in self.families
@@ -47,13 +50,13 @@ class Scrape:
         return found[0] if found else None
 
 
-def commit(jobs: JobsHarness, job_id: str, **measured: object) -> None:
-    """Commit a batch with these metrics."""
+def commit(jobs: JobsHarness, job_id: str, name: str = "j", **measured: object) -> None:
+    """Commit a batch with these metrics. name: of the job"""
     run = jobs.runtime.run_id(job_id)
     values = {"time": 100.0, "trigger_ms": 500, "input_rows": 20, **measured}
     measure = BatchMetrics(run.run, 1, **values)  # type: ignore[arg-type]
     jobs.runtime.report(job_id, BatchCommitted(run, 1, 100.0, 20, 40.0, metrics=measure))
-    jobs.sql("WAIT FOR JOB j UNTIL BATCH 1")
+    jobs.sql(f"WAIT FOR JOB {quoted_name(name)} UNTIL BATCH 1")
 
 
 def test_an_engine_without_jobs(jobs: JobsHarness) -> None:
@@ -66,7 +69,8 @@ def test_an_engine_without_jobs(jobs: JobsHarness) -> None:
 
 
 def test_the_whole_text(jobs: JobsHarness) -> None:
-    commit(jobs, jobs.make(), state_rows=7, state_bytes=512)
+    jobs.runtime.analysis = replace(jobs.runtime.analysis, expectations=(Expectation("valid", "id > 0"),))
+    commit(jobs, jobs.make(), state_rows=7, state_bytes=512, lag={"src": 44}, lag_seconds={"src": 2.5})
     text = re.sub(r"(version|jetsql|spark)=\"[^\"]*\"", r'\1="*"', Scrape(jobs).text)
     compare([re.sub(r"(_created|_start_time_seconds)(\{.*\})? .*", r"\1\2 *", line) for line in text.splitlines()])
 
@@ -74,7 +78,7 @@ def test_the_whole_text(jobs: JobsHarness) -> None:
 def test_a_job_with_batches(jobs: JobsHarness) -> None:
     job_id = jobs.make("j")
     commit(jobs, job_id, output_rows=15, late_rows=2, watermark=90.0, state_rows=7, state_bytes=512, lag={"src": 44})
-    labels = {"job": "j", "id": job_id}
+    labels = {"name": "j", "id": job_id}
     scrape = Scrape(jobs)
     assert scrape.value("jetsql_job_status", status="RUNNING", **labels) == 1
     assert scrape.value("jetsql_job_status", status="SUSPENDED", **labels) == 0
@@ -112,9 +116,20 @@ def test_failed_job_is_exported_until_its_name_is_reused(jobs: JobsHarness) -> N
 
 
 def test_names_are_escaped(jobs: JobsHarness) -> None:
-    name = 'a "quoted" \\ name'
-    jobs.make(name)
-    assert Scrape(jobs).value("jetsql_job_status", status="RUNNING", job=name) == 1
+    name, rule, source = 'a "quoted" \\ name', 'r"}\\n', 's\n{a="b"} 1'
+    jobs.runtime.analysis = replace(jobs.runtime.analysis, expectations=(Expectation(rule, "id > 0"),))
+    commit(jobs, jobs.make(name), name, lag={source: 44})
+    scrape = Scrape(jobs)
+    assert scrape.value("jetsql_job_status", status="RUNNING", name=name) == 1
+    assert scrape.value("jetsql_job_rule_violations_total", name=name, rule=rule) == 0
+    assert scrape.value("jetsql_job_source_lag", name=name, source=source) == 44
+
+
+def test_metrics_of_jobs_keep_the_deprecated_label(jobs: JobsHarness) -> None:
+    commit(jobs, jobs.make("j"), lag={"src": 44})
+    of_jobs = [sample for family in Scrape(jobs).families for sample in family.samples if "id" in sample.labels]
+    assert {(sample.labels["name"], sample.labels["job"]) for sample in of_jobs} == {("j", "j")}
+    assert {sample.name for sample in of_jobs} > {"jetsql_job_status", "jetsql_job_source_lag"}
 
 
 def test_names_and_help_keep_to_the_conventions(jobs: JobsHarness) -> None:
