@@ -441,7 +441,8 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "22000",
         "The sink refused rows: a constraint, a type, a key without a value, a message that is too large. "
         "Nothing of the batch was written.",
-        "Change the query so that it does not produce such rows, or the sink so that it takes them.",
+        "Change the query so that it does not produce such rows, or the sink so that it takes them; or keep them in a "
+        "table, with `'sink.on.error'` of the job.",
     ),
     "DUPLICATE_KEY": Condition(
         "23505",

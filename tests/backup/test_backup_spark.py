@@ -18,7 +18,7 @@ from tests.support.servers.postgres import DRIVER_PACKAGE, PASSWORD, USER, Postg
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 FAST = "'processingGuarantee' = 'exactlyOnce', 'snapshotIntervalMillis' = '20'"
-JOBS = ("copy", "chain", "totals", "changes")
+JOBS = ("copy", "chain", "totals", "changes", "ruled")
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ class Feed:
 
 
 def create_jobs(engine: ServiceEngine, source: Path) -> None:
-    """Create a copy of a table, a copy of the copy, an overwritten table with state, and a table with partitions."""
+    """Create a copy of a table, one of the copy, an overwritten table with state, one with partitions, and rules."""
     engine(
         "-e",
         f"CREATE TABLE src (id BIGINT) USING json LOCATION '{source}';"
@@ -68,11 +68,14 @@ def create_jobs(engine: ServiceEngine, source: Path) -> None:
         "CREATE TABLE chained (id BIGINT) USING parquet;"
         "CREATE TABLE totals (digit BIGINT, n BIGINT, total BIGINT) USING parquet;"
         "CREATE TABLE changes (id BIGINT) USING json PARTITIONED BY (digit BIGINT);"
+        "CREATE TABLE passed (id BIGINT) USING parquet;"
         f"CREATE JOB copy OPTIONS ({FAST}) AS INSERT INTO copied SELECT id FROM STREAM src;"
         f"CREATE JOB chain OPTIONS ({FAST}) AS INSERT INTO chained SELECT id FROM STREAM copied;"
         f"CREATE JOB totals OPTIONS ({FAST}) AS INSERT OVERWRITE totals SELECT id % 10, count(*), sum(id)"
         " FROM STREAM src GROUP BY 1;"
-        f"CREATE JOB changes OPTIONS ({FAST}) AS INSERT INTO changes SELECT id, id % 10 FROM STREAM src",
+        f"CREATE JOB changes OPTIONS ({FAST}) AS INSERT INTO changes SELECT id, id % 10 FROM STREAM src;"
+        "CREATE JOB ruled (CONSTRAINT even EXPECT (id % 2 = 0), CONSTRAINT three EXPECT (id % 3 > 0) ON VIOLATION"
+        f" INTO TABLE failed) OPTIONS ({FAST}) AS INSERT INTO passed SELECT id FROM STREAM src",
     )
 
 
@@ -82,6 +85,11 @@ def check_tables(engine: ServiceEngine, count: int) -> None:
     numbers = [[number] for number in range(count)]
     for table in ("copied", "chained", "changes"):
         assert engine.rows(f"SELECT id FROM {table} ORDER BY id") == numbers, table
+    assert engine.rows("SELECT id FROM passed ORDER BY id") == [[number] for number in range(count) if number % 3]
+    failed = engine.rows("SELECT CAST(get_json_object(row, '$.id') AS BIGINT) AS id FROM failed ORDER BY id")
+    assert failed == [[number] for number in range(0, count, 3)]
+    rules = engine.rows("SELECT rule, rows, violations FROM jetsql.expectations WHERE job = 'ruled' ORDER BY rule")
+    assert rules == [["even", count, count // 2], ["three", count, len(range(0, count, 3))]]
     digits = [[digit, len(range(digit, count, 10)), sum(range(digit, count, 10))] for digit in range(10)]
     assert engine.rows("SELECT * FROM totals ORDER BY digit") == digits
 
@@ -119,7 +127,7 @@ def test_a_home_is_backed_up_while_its_jobs_run(engine: ServiceEngine, tmp_path:
     for name in ("backup-1", "suspended", "stopped"):
         shutil.rmtree(engine.home)
         engine("restore", str(tmp_path / name))
-        assert "No problems found: checked 4 jobs and 1 snapshot" in engine("check")
+        assert "No problems found: checked 5 jobs and 1 snapshot" in engine("check")
         feed.add()
         engine("start")
         if name != "backup-1":

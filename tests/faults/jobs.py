@@ -671,6 +671,9 @@ CREATE TABLE IF NOT EXISTS renewed (id BIGINT, life BIGINT, digit BIGINT) USING 
 CREATE TABLE IF NOT EXISTS once (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
 CREATE TABLE IF NOT EXISTS split (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS j_split {_JDBC}, dbtable 'crash.split');
+CREATE TABLE IF NOT EXISTS halved (id BIGINT) USING parquet;
+CREATE TABLE IF NOT EXISTS j_halves {_JDBC}, dbtable 'crash.halves');
+CREATE TABLE IF NOT EXISTS j_checked {_JDBC}, dbtable 'crash.checked');
 CREATE TABLE IF NOT EXISTS j_copy {_JDBC}, dbtable 'crash.copy');
 CREATE TABLE IF NOT EXISTS j_minutes {_JDBC}, dbtable 'crash.minutes');
 CREATE TABLE IF NOT EXISTS j_digits {_JDBC}, dbtable 'crash.digits', 'key.columns' 'digit');
@@ -686,6 +689,8 @@ SERVER_TABLES: Final = """
 CREATE SCHEMA crash;
 CREATE TABLE crash.copy (id bigint);
 CREATE TABLE crash.split (id bigint);
+CREATE TABLE crash.checked (id bigint CHECK (id % 7 <> 0));
+CREATE TABLE crash.halves (id bigint CHECK (id % 5 <> 0));
 CREATE TABLE crash.minutes (start timestamptz, n bigint, total bigint);
 CREATE TABLE crash.digits (digit bigint PRIMARY KEY, n bigint, total bigint);
 CREATE TABLE crash.changes (digit bigint PRIMARY KEY, id bigint);

@@ -11,6 +11,7 @@ from typing import Final
 
 from jetsql.failpoints import FailPoint
 from tests.faults.jobs import FILE_KINDS, JDBC_KINDS, KAFKA_KINDS, ONCE, PASSING, RENEWED, REWRITTEN_KINDS, Kind
+from tests.faults.refused_jobs import REFUSED_KINDS
 from tests.faults.ruled_jobs import RULED_KINDS
 from tests.faults.timed_jobs import TIMED_KINDS
 
@@ -445,6 +446,26 @@ RULES: Final = Scenario(
     slots=4,
 )
 
+_REFUSED = (*(kind for kind in FILE_KINDS if kind.name == "now"), *REFUSED_KINDS)
+
+# Jobs whose sinks refuse rows, which die between the decision and the writes of both parts.
+REFUSED: Final = Scenario(
+    "refused",
+    _REFUSED,
+    (
+        Round(("refused-batch-stored:j_checked@2", "refusals-decided:halved@2"), _make(_REFUSED), files=4),
+        Round(("refusals-decided:j_checked", "accepted-written:halved"), files=2),
+        Round(("accepted-written:j_checked@2", "refused-written:halved"), files=2),
+        Round(("refused-written:j_checked", "refused-batch-stored:halved@2"), files=2),
+        Round(("jdbc-staged:j_checked@2", "jdbc-committed:halved"), files=2),
+        Round(("jdbc-committed:j_checked", "rows-stored:halved"), files=1),
+        Round(("sink-written:j_checked@2", "branch-written:halved@2"), files=2),
+        Round(("jdbc-prepared:j_checked@3", "manifest-written:halved@2"), files=2),
+    ),
+    polled=("now",),
+    slots=4,
+)
+
 # One job into each kind of sink, each killed once in the middle of a batch. `make test` runs this scenario alone.
 _EACH = tuple(
     kind
@@ -466,5 +487,6 @@ EACH_SINK: Final = Scenario(
     slots=6,
 )
 SCENARIOS: Final = {
-    scenario.name: scenario for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS, CHANGES, RULES)
+    scenario.name: scenario
+    for scenario in (EACH_SINK, SINKS, STATEMENTS, STATES, WATERMARKS, TOPICS, CHANGES, RULES, REFUSED)
 }

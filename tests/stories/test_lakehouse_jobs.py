@@ -284,3 +284,19 @@ def test_changes_of_a_written_table_are_passed_on(lake: LakeTables, verb: str, k
         assert lake.rows("copy") == expected
     repeated(lake)
     assert lake.rows("copy") == lake.rows("sums")
+
+
+def test_rules_check_the_rows_of_a_lake_table(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING", key_columns="id")
+    lake.sql(
+        "CREATE JOB j (CONSTRAINT named EXPECT (name <> 'b') ON VIOLATION DROP ROW,"
+        f" CONSTRAINT small EXPECT (id < 10) ON VIOLATION INTO TABLE wrong) {QUICK}"
+        f" AS SINK INTO {t} SELECT id, name FROM STREAM events"
+    )
+    lake.feed((30, "c"), (4, "d"), (5, "b"))
+    lake.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    repeated(lake)
+    assert lake.rows("t") == [(1, "a"), (4, "d")]
+    assert [row[0] for row in lake.sql("SELECT row FROM wrong")] == ['{"id":30,"name":"c"}']
+    counts = "SELECT rule, rows, violations FROM jetsql.expectations WHERE job = 'j' AND rows > 0"
+    assert sorted(lake.sql(counts)) == [("named", 5, 2), ("small", 5, 1)]

@@ -135,6 +135,12 @@ CAPABILITIES: Final = (
         "how-to/expectations.md",
     ),
     Capability(
+        "rows that the sink refuses",
+        "are kept in a table with the error, and the others are written: PostgreSQL and Kafka",
+        "how-to/refused-rows.md",
+        options=("sink.on.error",),
+    ),
+    Capability(
         "functions in Python",
         "for rows, batches and tables",
         "how-to/python-functions.md",

@@ -7,6 +7,7 @@
 <root>/<job id>/parts/        the parts into which each batch for a Kafka topic is split
 <root>/<job id>/results/      of a job that deletes rows of a topic or a lake table: the newest results of its query
 <root>/<job id>/rows/         of a job with several sinks: the rows of a batch until they are in all sinks
+<root>/<job id>/refused/      of a job with a table for refused rows: the rows of a batch until both parts are written
 <root>/<job id>/restored      of a job that was restored from a backup, until its first start
 
 The further sinks of a job have folders with their numbers: manifests-1, parts-1.
@@ -55,6 +56,9 @@ class Checkpoints:
 
     def rows_folder(self, job_id: str) -> str:
         return f"{self.job_folder(job_id)}/rows"
+
+    def refused_rows_folder(self, job_id: str, sink: int = 0) -> str:
+        return f"{self.job_folder(job_id)}/refused{_suffix(sink)}"
 
     def restored_note(self, job_id: str) -> str:
         """Return the file of a job that was restored from a backup and did not start since."""

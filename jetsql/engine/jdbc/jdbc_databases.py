@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from jetsql.engine.jdbc.jdbc_dialects import KNOWN_DRIVERS, POSTGRESQL, Driver, find_driver
 from jetsql.engine.jvm.java_classes import java, revealed
@@ -41,10 +41,13 @@ _CONDITIONS: Final = (
     ("23505", "DUPLICATE_KEY"),
     ("22", "SINK_REFUSED_ROWS"),
     ("23", "SINK_REFUSED_ROWS"),
+    ("44", "SINK_REFUSED_ROWS"),  # the check option of a view
+    ("P0001", "SINK_REFUSED_ROWS"),  # an exception that a function or a trigger raises
     ("28", "SINK_NOT_READY"),
     ("3", "SINK_NOT_READY"),
     ("42", "SINK_NOT_READY"),
 )
+_ROW_STATES: Final = ("22", "23", "44", "P0001")  # the prefixes of SQLSTATEs of a single row
 # The classes of JDBC for lost connections, and drivers' own ones. Not all drivers give them an SQLSTATE.
 _LOST_CONNECTIONS: Final = ("TransientConnectionException", "SQLRecoverableException")
 _MESSAGES: Final = {
@@ -168,6 +171,27 @@ class Database:
         tables = self._read_values(self._java.jdbc.Databases.tables(json.dumps(self._options), prefix))
         return [(table["schema"] or "", table["name"]) for table in tables]
 
+    def stage_rows(
+        self, rows: DataFrame, table: str, defaults: Mapping[str, str], most: int
+    ) -> list[tuple[int, str, str]]:
+        """Write rows to a staging table, but not those that its types refuse. Raises JdbcError for other errors.
+
+        Return the number, the SQLSTATE and the error of each of these rows. defaults: as for `append_rows`.
+        rows: their last column is their number. most: the number of refused rows after which to end.
+        """
+        options = json.dumps({**defaults, **self.writer_options(table)})
+        result = self._java.jdbc.RefusedRows.stage(rows._jdf, options, json.dumps(_ROW_STATES), most)
+        return self._read_refused(result)
+
+    def try_insert(self, setup: Sequence[str], numbers: str, insert: str, most: int) -> list[tuple[int, str, str]]:
+        """Insert rows of a staging table in a transaction that is rolled back. Raises JdbcError for other errors.
+
+        Return the refused rows as `stage_rows` does. setup: statements that begin the transaction. numbers: a query of
+        the numbers of all rows. insert: a statement that inserts the rows between two numbers.
+        """
+        texts = (json.dumps(self._options), json.dumps(list(setup)), numbers, insert, json.dumps(_ROW_STATES))
+        return self._read_refused(self._java.jdbc.RefusedRows.insert(*texts, most))
+
     def writer_options(self, table: str) -> dict[str, str]:
         """Return the options with which Spark's JDBC writer appends to a table of this database."""
         return {key: value for key, value in self._options.items() if key.lower() != "dbtable"} | {"dbtable": table}
@@ -196,6 +220,10 @@ class Database:
     def redact(self, text: str) -> str:
         """Return a text without the secrets in the database's OPTIONS."""
         return redact(text, self._options)
+
+    def _read_refused(self, text: str) -> list[tuple[int, str, str]]:
+        refused = self._read_values(text)
+        return [(each["row"], each["state"], self.redact(to_sentence(each["message"]))) for each in refused]
 
     def _read_values(self, text: str) -> Any:
         result = json.loads(text)

@@ -63,6 +63,10 @@ class Dialect:
     """The SQLSTATEs for a table that does not exist."""
     table_exists_states: tuple[str, ...] = ()
     """The SQLSTATEs for a table that exists already."""
+    unnamed_index: bool = False
+    """True if an index needs no name."""
+    immediate_constraints: Sequence[str] = ()
+    """Statements after which the database checks with each statement what it would otherwise check in COMMIT."""
     lock_timeout_states: tuple[str, ...] = ()
     """The SQLSTATEs for a statement that has waited too long for the lock of another transaction."""
     can_upsert: bool = False
@@ -81,6 +85,8 @@ _DIALECTS: Final = (
         # A job that waits for a lock without a limit cannot be stopped. The locks of an engine that is paused in its
         # transaction are released before the lock timeout of the engine that waits.
         session_setup=("SET lock_timeout = '30s'", "SET idle_in_transaction_session_timeout = '20s'"),
+        unnamed_index=True,
+        immediate_constraints=("SET CONSTRAINTS ALL IMMEDIATE",),
         staging="UNLOGGED TABLE",
         no_table_states=("42P01",),
         table_exists_states=("42P07", "23505"),
@@ -149,6 +155,11 @@ class TargetSql:
         columns = f"{self._columns}, FALSE AS {quote(DELETED)}" if self.deletes else self._columns
         return f"CREATE {self.dialect.staging} {staging} AS SELECT {columns} FROM {self.table} WITH NO DATA"
 
+    def create_numbered(self, staging: str, number: str) -> str:
+        """Return the statement for a staging table with a column for the number of each row."""
+        columns = f"{self._columns}, CAST(0 AS BIGINT) AS {quote(number)}"
+        return f"CREATE {self.dialect.staging} {staging} AS SELECT {columns} FROM {self.table} WITH NO DATA"
+
     def delete_rows(self) -> str:
         """Return a DELETE of all rows. Readers see the old rows until the commit; TRUNCATE would show them none."""
         return f"DELETE FROM {self.table}"
@@ -173,6 +184,10 @@ class TargetSql:
         """Return an INSERT of the staging table's keys into the table of written keys."""
         columns = _join_quoted(self.keys)
         return f"INSERT INTO {self.written} ({columns}) SELECT {columns} FROM {staging}"
+
+    def insert_range(self, staging: str, number: str) -> str:
+        """Return an INSERT of the rows between two numbers, which are parameters."""
+        return self.insert_from(f"{staging} WHERE {quote(number)} BETWEEN ? AND ?")
 
     def insert_from(self, staging: str) -> str:
         insert = f"INSERT INTO {self.table} ({self._columns}) SELECT {self._columns} FROM {staging}"

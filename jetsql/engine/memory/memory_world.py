@@ -21,6 +21,7 @@ from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.checked_rows import create_violation_tables
 from jetsql.engine.sinks.dead_letters import create_dead_letter_tables
 from jetsql.engine.sinks.late_rows import create_late_rows_table
+from jetsql.engine.sinks.refused.refused_rows import create_refused_rows_table
 from jetsql.errors import ErrorReport, StatementError
 from jetsql.jobs.model.job import Cause, name_key
 from jetsql.jobs.model.table_names import job_name
@@ -182,6 +183,7 @@ class MemoryWorld:
         catalog = Catalog(self._session)
         create_dead_letter_tables(self._session, catalog, job.plan)
         create_late_rows_table(self._session, catalog, job.plan)
+        create_refused_rows_table(self._session, catalog, job.plan)
         create_violation_tables(self._session, catalog, job.plan)
         self._stop(key)
         self._planned[key] = job

@@ -17,6 +17,9 @@ there and not in the new result, and replaces the keys.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -24,14 +27,19 @@ from pyspark.sql import functions as sf
 
 from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep, to_sentence
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, find_dialect, name_in_schema, quote
+from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows
+from jetsql.engine.sinks.refused import ROW_NUMBER, RefusedRow, SelectiveWriter
 from jetsql.engine.sinks.spark_sinks import UntrackedSink
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.model.body_analysis import Sink
 from jetsql.jobs.model.job import SinkPlan
 from jetsql.jobs.model.job_options import Guarantee
+from jetsql.language.tokens import quoted_name
+
+_NO_VALUE: Final = "23502"  # the SQLSTATE of NULL in a column that must have a value
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,7 @@ def needs_transactions(plan: SinkPlan) -> bool:
     return plan.upsert or plan.overwrite or plan.guarantee is Guarantee.EXACTLY_ONCE
 
 
-class JdbcTransactions(BatchWriter):
+class JdbcTransactions(SelectiveWriter):
     """The writer of one job's batches, each of which becomes visible as a whole."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -110,6 +118,28 @@ class JdbcTransactions(BatchWriter):
             return self._write(target, staging, rows, batch)
         except JdbcError as error:
             raise self._explain_error(target, error, batch) from error
+
+    def accept_rows(self, rows: DataFrame) -> DataFrame:
+        if not self._job.plan.refused_rows_table:
+            return rows
+        return DataFrame(java(rows.sparkSession).jdbc.UncheckedLengths.of(rows._jdf), rows.sparkSession)
+
+    def is_refusal(self, error: StatementError) -> bool:
+        return error.condition in ("JETSQL.SINK_REFUSED_ROWS", "JETSQL.DUPLICATE_KEY")
+
+    def find_refused(self, rows: DataFrame, batch: int, most: int) -> tuple[RefusedRow, ...]:
+        target = self._target(self._context.catalog.require_sink_table(self._sink))
+        staging = target.name_table(f"{self._prefix}{self._job.run}_{batch}_r")
+        try:
+            self._sweep(target)  # the attempt that has failed has left its staging table
+            target.transact([TransactionStep("stage", target.sql.create_numbered(staging, ROW_NUMBER))])
+            found = _find_refused(target, staging, rows, most)
+            target.transact([target.drop_table(staging)])
+        except JdbcError as error:
+            if error.sqlstate == target.sql.dialect.repeated_key_state:
+                raise _key_repeated(self._sink, batch) from error
+            raise target.explain_error(error) from error
+        return tuple(found)
 
     def has_batch(self, batch: int) -> bool:
         if not self._has_ledger:
@@ -282,6 +312,24 @@ def append_rows(rows: DataFrame, database: Database, table: str, defaults: dict[
             raise
         raise reported from error
     return int(observation.get["rows"])
+
+
+def _find_refused(target: JdbcTarget, staging: str, rows: DataFrame, most: int) -> list[RefusedRow]:
+    """Return the rows without a key, those that the types of a table refuse, and those that its constraints refuse."""
+    database, sql = target.database, target.sql
+    has_keys = reduce(and_, (sf.col(quoted_name(key)).isNotNull() for key in sql.keys), sf.lit(True))
+    reason = f"A key column is NULL: {', '.join(sql.keys)}."
+    without = rows.where(~has_keys).select(ROW_NUMBER).limit(most).collect()
+    found = [(int(number), _NO_VALUE, reason) for (number,) in without]
+    if len(found) < most:
+        found += database.stage_rows(rows.where(has_keys), staging, sql.dialect.writer_options, most - len(found))
+    if len(found) < most:
+        if sql.dialect.unnamed_index:
+            target.transact([TransactionStep("index", f"CREATE INDEX ON {staging} ({quote(ROW_NUMBER)})")])
+        numbers = f"SELECT {quote(ROW_NUMBER)} FROM {staging} ORDER BY 1"
+        setup = (*sql.dialect.session_setup, *sql.dialect.immediate_constraints)
+        found += database.try_insert(setup, numbers, sql.insert_range(staging, ROW_NUMBER), most - len(found))
+    return [RefusedRow(*each) for each in found]
 
 
 def _delivery_interrupted(reason: str) -> StatementError:

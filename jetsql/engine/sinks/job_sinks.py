@@ -24,6 +24,7 @@ from jetsql.engine.sinks.dead_letters import (
     with_dead_letters,
 )
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
+from jetsql.engine.sinks.refused.refused_rows import create_refused_rows_table
 from jetsql.engine.sinks.result_changes import discard_result
 from jetsql.engine.sinks.sink_kinds import choose_sink, choose_writer
 from jetsql.errors import StatementError
@@ -56,9 +57,9 @@ class JobSinks:
         return _writer(replace(self._context(job, session, report), query=query), branches)
 
     def side_tables(self, plan: Plan) -> tuple[str, ...]:
-        """Return the qualified names of the tables of dead letters, of late rows, and of rows that violate a rule."""
+        """Return the qualified names of the tables of dead letters, and of late, refused and violating rows."""
         letters = (each.table for each in find_dead_letter_tables(self.catalog, plan))
-        return *letters, *filter(None, (plan.late_rows_table,)), *violation_tables(plan)
+        return *letters, *filter(None, (plan.late_rows_table, plan.refused_rows_table)), *violation_tables(plan)
 
     def create_side_tables(self, plan: Plan, owner: str) -> None:
         """Create the missing ones of `side_tables`. They belong to the job's owner."""
@@ -66,6 +67,7 @@ class JobSinks:
         session = as_user(self.spark, owner) if is_missing else self.spark
         create_dead_letter_tables(session, self.catalog, plan)
         create_late_rows_table(session, self.catalog, plan)
+        create_refused_rows_table(session, self.catalog, plan)
         create_violation_tables(session, self.catalog, plan)
 
     def check_not_ahead(self, job: Job, progress: Progress) -> None:

@@ -22,6 +22,7 @@ from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, ch
 from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.lake.lake_sink import LakeSink
 from jetsql.engine.sinks.preflight import check_jdbc_sink
+from jetsql.engine.sinks.refused.refused_rows import with_refused_rows
 from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
 from jetsql.engine.sinks.table_snapshots import TableSnapshots
@@ -50,7 +51,8 @@ def choose_sink(context: SinkContext, branches: BranchRun | None = None) -> Sink
     """Return the sink of a job, which provides the guarantee of its plan. branches: see `BranchedSink`"""
     if len(context.job.plan.sinks) > 1:
         return BranchedSink(context, [_choose_branch(each) for each in branch_contexts(context)], branches)
-    return choose_writer(context)
+    writer = choose_writer(context)
+    return writer if isinstance(writer, StreamWriter) else with_refused_rows(context, writer)
 
 
 def choose_writer(context: SinkContext) -> SinkWriter:
@@ -84,7 +86,7 @@ def connect_to_sinks(spark: SparkSession, catalog: Catalog, analysis: Analysis) 
 def _choose_branch(context: SinkContext) -> BatchWriter:
     writer = choose_writer(context)
     assert not isinstance(writer, StreamWriter), "the branches of a job are written in batches"
-    return writer
+    return with_refused_rows(context, writer)
 
 
 def _choose_for_files(context: SinkContext) -> SinkWriter:

@@ -64,6 +64,8 @@ def _uses(job: Job, schema: Sequence[str], table: str | None) -> Iterator[str]:
     yield from (f"writes {'it' if table is not None else name}" for name in written if _matches(name, schema, table))
     if job.plan.late_rows_table and _matches(job.plan.late_rows_table, schema, table):
         yield f"writes late rows to {'it' if table is not None else job.plan.late_rows_table}"
+    if job.plan.refused_rows_table and _matches(job.plan.refused_rows_table, schema, table):
+        yield f"writes refused rows to {'it' if table is not None else job.plan.refused_rows_table}"
     violations = dict.fromkeys(rule.table for rule in analysis.expectations if rule.table)
     for name in violations:
         if _matches(name, schema, table):

@@ -78,6 +78,7 @@ class Plan:
     late_rows_table: str  # the qualified name of the table for late rows; empty to drop them
     deletes: bool = False
     retracts: bool = False
+    refused_rows_table: str = ""  # the qualified name of the table for rows that the sink refuses; empty to stop
 
     @property
     def sinks(self) -> tuple[SinkPlan, ...]:

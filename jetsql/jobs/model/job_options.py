@@ -46,6 +46,8 @@ class Options:
     trigger: Trigger = Trigger.INTERVAL
     output_mode: OutputMode | None = None
     late_rows: str = "drop"
+    sink_on_error: str = "fail"
+    refused_rows_most: int = 1000
     idle_timeout_millis: int | None = None
     state_ttl_millis: int | None = None
     apply_group: str | None = None

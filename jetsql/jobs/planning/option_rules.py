@@ -12,9 +12,10 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode
-from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
+from jetsql.jobs.model.job import Plan, name_key
+from jetsql.jobs.model.job_options import Guarantee, Options, StatementOptions, Trigger
 from jetsql.jobs.model.table_names import SESSION_CATALOG
-from jetsql.jobs.planning.sink_traits import traits_of
+from jetsql.jobs.planning.sink_traits import SINK_TRAITS, traits_of
 from jetsql.language.statement import Verb
 
 # Spark's minimum (spark.sql.streaming.realTimeMode.minBatchDuration): rows that arrive at the end of a batch wait.
@@ -25,13 +26,18 @@ ALTERNATIVE: Final = "Use the trigger 'interval', with a small 'snapshotInterval
 _NO_STREAM: Final = "it reads no stream"
 # The rewrites of queries, as the Java module names them.
 _STATE_TTL_REWRITE: Final = "state time to live"
+_SELECTIVE: Final = tuple(
+    provider for traits in SINK_TRAITS.values() if traits.can_select_rows for provider in traits.providers
+)
 _BY_TIME_REWRITES: Final = ("rows by time", "joins by time", "row patterns")
 
 OptionCheck = Callable[[Analysis, Options, OutputMode | None], None]
 """Raises StatementError without a place for a query or a sink to which an option does not apply. The last argument is
 the output mode of the job."""
 
-LATE_ROWS_TABLE: Final = "table:"
+SIDE_TABLE: Final = "table:"
+SINK_ON_ERROR: Final = "sink.on.error"
+SINK_ON_ERROR_MOST: Final = "sink.on.error.most"
 ACCEPTED_TOPICS: Final = "acceptedTopics"
 
 
@@ -69,7 +75,7 @@ def check_state_ttl(analysis: Analysis, options: Options, mode: OutputMode | Non
 
 def check_late_rows(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
     """Raise StatementError INVALID_OPTION_VALUE for a query whose late rows cannot be kept."""
-    if not options.late_rows.startswith(LATE_ROWS_TABLE):
+    if not options.late_rows.startswith(SIDE_TABLE):
         return
     in_real_time = "with the trigger realTime, Spark writes rows before their batch ends"
     reason = _general_refusal(analysis, options, in_real_time) or analysis.late_rows_refusal
@@ -85,9 +91,63 @@ def check_late_rows(analysis: Analysis, options: Options, mode: OutputMode | Non
 
 def late_rows_table(analysis: Analysis, options: Options) -> str:
     """Return the qualified name of the table for late rows; empty to drop them."""
-    if not options.late_rows.startswith(LATE_ROWS_TABLE):
+    if not options.late_rows.startswith(SIDE_TABLE):
         return ""
-    return side_table_name(analysis.session, options.late_rows.removeprefix(LATE_ROWS_TABLE))
+    return side_table_name(analysis.session, options.late_rows.removeprefix(SIDE_TABLE))
+
+
+def refused_rows_table(analysis: Analysis, options: Options) -> str:
+    """Return the qualified name of the table for rows that the sink refuses; empty for a job that stops at them."""
+    if not options.sink_on_error.startswith(SIDE_TABLE):
+        return ""
+    return side_table_name(analysis.session, options.sink_on_error.removeprefix(SIDE_TABLE))
+
+
+def check_refused_rows(plan: Plan, options: StatementOptions) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE for a job whose refused rows cannot be kept, at the option's value."""
+    if not plan.refused_rows_table:
+        if SINK_ON_ERROR_MOST in options.values.given:
+            raise StatementError(
+                "INVALID_OPTION_VALUE",
+                f"The option '{SINK_ON_ERROR_MOST}' applies only to a job with a table for refused rows.",
+                place=options.value_place(SINK_ON_ERROR_MOST),
+                hint=f"Set '{SINK_ON_ERROR}' = 'table:NAME', or leave out '{SINK_ON_ERROR_MOST}'.",
+            )
+        return
+    refusal = next(_refused_rows_refusals(plan), None)
+    if refusal is not None:
+        problem, hint = refusal
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"The rows that the sink refuses cannot be kept: {problem}.",
+            place=options.value_place(SINK_ON_ERROR),
+            hint=hint,
+        )
+
+
+def _refused_rows_refusals(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield why the rows that the sinks of a plan refuse cannot be kept, a clause, each with a hint."""
+    leave_out = f"Leave out '{SINK_ON_ERROR}'."
+    analysis = plan.analysis
+    in_real_time = "with the trigger realTime, Spark writes rows before their batch ends"
+    if reason := _general_refusal(analysis, plan.options, in_real_time):
+        yield reason, leave_out
+    for sink in analysis.sinks:
+        if not traits_of(sink).can_select_rows:
+            reason = f"{sink.table} is a table USING {sink.provider}, and JetSQL cannot find the rows that it refuses"
+            yield reason, f"{leave_out} It applies to tables USING {' or '.join(_SELECTIVE)}."
+        if name_key(sink.table) == name_key(plan.refused_rows_table):
+            yield f"{sink.table} is the table that the job writes", "Name another table, which does not have to exist."
+    for source in analysis.sources:
+        if name_key(source.name) == name_key(plan.refused_rows_table):
+            yield f"{source.name} is a source of the job", "Name another table, which does not have to exist."
+    if plan.guarantee is not Guarantee.EXACTLY_ONCE:
+        reason = f"the job has the processingGuarantee {plan.guarantee.value}, so a batch can be written partly"
+        yield reason, f"{leave_out} It needs exactlyOnce."
+    if plan.overwrite or plan.retracts:
+        yield "each batch writes the whole result, and would have the same refused rows again", leave_out
+    if plan.deletes:
+        yield "the job deletes rows of its table, and the order of deletions and refused rows would count", leave_out
 
 
 def side_table_name(session: CapturedSession, name: str) -> str:

@@ -19,7 +19,9 @@ from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.jobs.model.job_options import Guarantee, Options, StatementOptions, Trigger
 from jetsql.jobs.planning.option_rules import (
     ACCEPTED_TOPICS,
-    LATE_ROWS_TABLE,
+    SIDE_TABLE,
+    SINK_ON_ERROR,
+    SINK_ON_ERROR_MOST,
     OptionCheck,
     check_accepted_topics,
     check_idle_timeout,
@@ -87,12 +89,12 @@ def _boolean(text: str) -> bool:
     return {"true": True, "false": False}[text.strip().casefold()]
 
 
-def _integer(minimum: int, text: str) -> int:
+def _integer(minimum: int, text: str, maximum: int = _MAX_INTEGER) -> int:
     stripped = text.strip()
     if not (stripped.isascii() and stripped.isdigit()) or len(stripped) > 19:
         raise ValueError(text)
     number = int(stripped)
-    if not minimum <= number <= _MAX_INTEGER:
+    if not minimum <= number <= maximum:
         raise ValueError(text)
     return number
 
@@ -111,14 +113,14 @@ def _topic_ids(text: str) -> tuple[str, ...]:
     return ids
 
 
-def _late_rows(text: str) -> str:
-    """Return `drop` or `table:NAME`."""
-    if folded(text) == "drop":
-        return "drop"
-    word, _, name = text.partition(":")
-    if folded(word) != "table" or not 1 <= len(_parts(name)) <= 2 or not all(_parts(name)):
+def _side_table(word: str, text: str) -> str:
+    """Return the fixed value of an option, or `table:NAME`."""
+    if folded(text) == word:
+        return word
+    prefix, _, name = text.partition(":")
+    if folded(prefix) != "table" or not 1 <= len(_parts(name)) <= 2 or not all(_parts(name)):
         raise ValueError(text)
-    return f"{LATE_ROWS_TABLE}{'.'.join(_parts(name))}"
+    return f"{SIDE_TABLE}{'.'.join(_parts(name))}"
 
 
 def _parts(name: str) -> list[str]:
@@ -252,10 +254,29 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "drop, table:NAME",
         "drop",
         "The table for rows that come after the watermark has passed them.",
-        _late_rows,
+        partial(_side_table, "drop"),
         (FixedValue("drop", "Drop them; the metric late_rows counts them."),),
         changeable=False,
         check=check_late_rows,
+    ),
+    OptionSpec(
+        SINK_ON_ERROR,
+        "sink_on_error",
+        "fail, table:NAME",
+        "fail",
+        "The table for rows that the sink refuses, such as those that violate a constraint of the database.",
+        partial(_side_table, "fail"),
+        (FixedValue("fail", "Write nothing of the batch, and suspend or fail the job."),),
+        changeable=False,
+    ),
+    OptionSpec(
+        SINK_ON_ERROR_MOST,
+        "refused_rows_most",
+        "a whole number from 1 to 100000",
+        "1000",
+        "The most rows of one batch that go to the table of 'sink.on.error'. With more, nothing of the batch is"
+        " written, and the job stops.",
+        partial(_integer, 1, maximum=100_000),
     ),
     OptionSpec(
         "idleTimeoutMillis",

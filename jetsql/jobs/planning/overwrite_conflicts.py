@@ -88,7 +88,7 @@ def _shown(job: Job, sees: Sees) -> str:
 def _find_same(plan: Plan, sink: Sink) -> str | None:
     """Return the table that a plan writes and that has the same rows as a sink, or None."""
     written = (each.table for each in plan.analysis.sinks if _is_same(each, sink))
-    tables = (plan.late_rows_table, *(rule.table for rule in plan.analysis.expectations))
+    tables = (plan.late_rows_table, plan.refused_rows_table, *(rule.table for rule in plan.analysis.expectations))
     side = (table for table in tables if name_key(table) == name_key(sink.table))
     return next(chain(written, side), None)
 

@@ -13,7 +13,13 @@ from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.job_options import Options, StatementOptions, Trigger
 from jetsql.jobs.planning.guarantee import choose_weakest
-from jetsql.jobs.planning.option_rules import DEFAULT_MILLIS, check_real_time, late_rows_table
+from jetsql.jobs.planning.option_rules import (
+    DEFAULT_MILLIS,
+    check_real_time,
+    check_refused_rows,
+    late_rows_table,
+    refused_rows_table,
+)
 from jetsql.jobs.planning.options import OPTIONS
 from jetsql.jobs.planning.output_mode import choose_mode
 from jetsql.jobs.planning.sink_traits import traits_of
@@ -43,7 +49,7 @@ def make_plan(
     mode = choose_mode(analysis, options, verb, target)
     _check_options(analysis, options, mode)
     values = options.values
-    return Plan(
+    plan = Plan(
         analysis=analysis,
         options=values,
         guarantee=delivery.guarantee,
@@ -56,7 +62,10 @@ def make_plan(
         late_rows_table=late_rows_table(analysis, values),
         deletes=verb is Verb.AUTO_CDC or analysis.marks_deleted,
         retracts=upserts[0] and mode is OutputMode.COMPLETE,
+        refused_rows_table=refused_rows_table(analysis, values),
     )
+    check_refused_rows(plan, options)
+    return plan
 
 
 def _check_options(analysis: Analysis, options: StatementOptions, mode: OutputMode | None) -> None:

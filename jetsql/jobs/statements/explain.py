@@ -79,6 +79,9 @@ def decisions(plan: Plan) -> Iterator[str]:
         yield f"Source:      {describe_source(source)}"
     for each in plan.sinks:
         yield f"Sink:        {describe_sink(each.sink)}; {describe_write(plan, each)}"
+    if plan.refused_rows_table:
+        limit = f"at most {plan.options.refused_rows_most} of a batch"
+        yield f"Refused:     rows that the sink refuses are written to {plan.refused_rows_table}, {limit}"
     for rule in plan.analysis.expectations:
         yield f"Rule:        {rule.name}: {rule.condition}; on violation: {rule.action_text}"
     yield f"Delivery:    {GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"

@@ -32,7 +32,7 @@ _EXAMPLES: Final = {
 _ORDER: Final = tuple(_EXAMPLES)
 _TABLE_CLAUSES: Final = ("FOR SYSTEM_TIME", "WITH")
 _TARGET_ORDER: Final = ("WITH", "PARTITION", "the list of columns", "BY NAME")
-_ORDERED: Final = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION", "PARTITIONED"})
+_ORDERED: Final = frozenset({"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "PARTITION", "PARTITIONED", "SEQUENCE"})
 _UNITS: Final = frozenset(
     f"{unit}{end}"
     for unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")

@@ -241,3 +241,16 @@ def test_side_table_needs_a_right_and_belongs_to_the_owner(users: JobUsers) -> N
     users.run(f"CREATE JOB b OPTIONS ('lateRows' = 'table:own.late') {body}", "ann")
     grants = users.run("SHOW GRANTS FOR ann")
     assert any("own.late" in row and "OWNER" in row for row in grants), grants
+
+
+def test_table_of_a_rule_needs_a_right(users: JobUsers) -> None:
+    before = "CREATE JOB b (CONSTRAINT valid EXPECT (id < 2) ON VIOLATION INTO TABLE"
+    body = "AS INSERT INTO s.inbox SELECT id, 'x' FROM STREAM s.orders"
+    for table in ("hr.wrong", "s.wrong", "s.hidden"):
+        assert _outcome(users, f"{before} {table}) {body}")[0] == "JETSQL.NOT_ALLOWED"
+    users.run(f"{before} own.wrong) {body}", "ann")
+    users.run("WAIT FOR JOB b UNTIL IDLE TIMEOUT 60", "ann")
+    assert users.run("SELECT get_json_object(row, '$.id') FROM own.wrong", "ann") == [("2",)]
+    users.ann.drop_jobs()
+    users.run("ALTER TABLE own.wrong OWNER TO bob")
+    assert _outcome(users, f"{before} own.wrong) {body}")[0] == "JETSQL.NOT_ALLOWED"

@@ -37,6 +37,10 @@ class TopicTable:
         """Return the rows with all message columns in this order: key, value, headers, topic, partition."""
         return DataFrame(self._java.fullMessages(rows._jdf, keyed), rows.sparkSession)
 
+    def encode_numbered(self, rows: DataFrame, keyed: bool, number: str) -> DataFrame:
+        """Return the rows with all message columns after that of their numbers, which is their last column."""
+        return DataFrame(self._java.numberedMessages(rows._jdf, keyed, number), rows.sparkSession)
+
     def writer_options(self, in_batches: bool) -> dict[str, str]:
         """Return the options for the connector's writer, with the values of secrets.
 

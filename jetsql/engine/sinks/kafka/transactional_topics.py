@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from jetsql import failpoints
@@ -33,6 +33,7 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import ComparedWriter, SinkContext, consume_rows
+from jetsql.engine.sinks.kafka.message_limits import MessageLimits, refusal_of_message
 from jetsql.engine.sinks.kafka.messages import TopicTable, delivery_headers
 from jetsql.engine.sinks.kafka.partition_manifest import (
     Part,
@@ -40,6 +41,7 @@ from jetsql.engine.sinks.kafka.partition_manifest import (
     check_not_expired,
     is_committed,
 )
+from jetsql.engine.sinks.refused import ROW_NUMBER, RefusedRow, SelectiveWriter
 from jetsql.engine.spark.startup import is_lost, is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
@@ -108,6 +110,13 @@ class TransactionalTopic:
         newest: dict[str, int] = self._parse_result(self.java.newestBatches(*arguments))["newest"]
         return newest
 
+    def largest_batch(self) -> int | None:
+        """Return the limit of the topic for a batch of messages in bytes; None if the broker does not report it."""
+        if self.name is None:
+            return None
+        result = json.loads(self.java.largestBatch(json.dumps(dict(self.conf)), self.name, _REQUEST_MILLIS))
+        return int(result["bytes"]) if "bytes" in result else None
+
     def retention_seconds(self) -> float:
         """Return the seconds for which the broker keeps the offsets of a group without members, by default 7 days."""
         result = json.loads(self.java.offsetsRetention(json.dumps(dict(self.conf)), _REQUEST_MILLIS))
@@ -164,7 +173,11 @@ def check_transactions(spark: SparkSession, table: TableFacts) -> None:
     open_topic(spark, TopicTable(spark, table.name), f"preflight-{uuid4()}").check_transactions()
 
 
-class KafkaTransactions(ComparedWriter):
+class RefusedMessages(StatementError):
+    """A batch with messages that the topic refuses, of which nothing is written."""
+
+
+class KafkaTransactions(ComparedWriter, SelectiveWriter):
     """The writer of one job's batches to a topic. Readers of committed messages see each message once."""
 
     def __init__(self, context: SinkContext) -> None:
@@ -175,6 +188,7 @@ class KafkaTransactions(ComparedWriter):
         self._files = context.checkpoints.files
         parts_folder = context.checkpoints.parts_folder(context.job.id, context.number)
         self._manifests = PartitionManifests(parts_folder, self._files)
+        self._cached_limit: tuple[float, int | None] = (0.0, None)
         self._cached_table: tuple[float, TableFacts | None] = (0.0, None)
         self._staging = f"{parts_folder}/rows"
 
@@ -186,6 +200,8 @@ class KafkaTransactions(ComparedWriter):
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         table, topic = self._current_table(), self._topic
+        if self._job.plan.refused_rows_table and self._manifests.read(batch) is None:
+            self._check_messages(rows, table, batch)
         messages, parts = _split_stably(topic, rows if self._streaming else self._stage_once(rows))
         if is_committed(self._manifests, topic, self._sink.table, batch, parts):
             consume_rows(rows)
@@ -193,6 +209,36 @@ class KafkaTransactions(ComparedWriter):
         failpoint("parts-listed", self._job.name)
         self._context.check_leader()
         return topic.write(messages, parts, self._context, batch, delivery_headers(table, self._job, batch))
+
+    def is_refusal(self, error: StatementError) -> bool:
+        return isinstance(error, RefusedMessages)
+
+    def find_refused(self, rows: DataFrame, batch: int, most: int) -> tuple[RefusedRow, ...]:
+        keyed = self._context.sink_plan.upsert
+        messages = self._table.encode_numbered(rows, keyed, ROW_NUMBER)
+        refused = messages.select(ROW_NUMBER, self._refusal(self._current_table(), batch).alias("refusal"))
+        found = refused.where("refusal IS NOT NULL").select(ROW_NUMBER, "refusal.*").limit(most).collect()
+        return tuple(RefusedRow(int(number), str(sqlstate), str(message)) for number, sqlstate, message in found)
+
+    def _check_messages(self, messages: DataFrame, table: TableFacts, batch: int) -> None:
+        """Raise RefusedMessages for messages that the topic refuses."""
+        refused = messages.select(self._refusal(table, batch).alias("refusal")).where("refusal IS NOT NULL").first()
+        if refused is not None:
+            message = f"{self._sink.table} refuses a row of batch {batch}: {refused[0].message}"
+            raise RefusedMessages("SINK_REFUSED_ROWS", message, where=self._topic.server)
+
+    def _refusal(self, table: TableFacts, batch: int) -> Column:
+        limits = MessageLimits(self._topic.conf, self._largest_batch())
+        added = delivery_headers(table, self._job, batch)
+        return refusal_of_message(limits, self._context.sink_plan.upsert, self._topic.name is not None, added)
+
+    def _largest_batch(self) -> int | None:
+        """Return the limit of the topic, which is requested at most once a second."""
+        read_at, largest = self._cached_limit
+        if monotonic() - read_at > _TABLE_SECONDS:
+            largest = self._topic.largest_batch()
+            self._cached_limit = (monotonic(), largest)
+        return largest
 
     def _current_table(self) -> TableFacts:
         """Return the sink's table, read from the catalogue at most once a second.

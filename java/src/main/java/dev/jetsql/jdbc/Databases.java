@@ -77,7 +77,7 @@ public final class Databases {
     return Json.write(response);
   }
 
-  private static JDBCOptions options(String json) {
+  static JDBCOptions options(String json) {
     Map<String, String> options = new HashMap<>();
     Json.read(json)
         .properties()
@@ -85,7 +85,7 @@ public final class Databases {
     return new JDBCOptions(Map$.MODULE$.from(CollectionConverters.asScala(options)));
   }
 
-  private static Connection connect(JDBCOptions options) {
+  static Connection connect(JDBCOptions options) {
     return JdbcDialects.get(options.url()).createConnectionFactory(options).apply(-1);
   }
 
@@ -128,7 +128,7 @@ public final class Databases {
    * Puts the innermost SQL error of an exception into the response. The outer errors of a batch
    * quote its rows.
    */
-  private static void explain(Throwable error, ObjectNode response) {
+  static void explain(Throwable error, ObjectNode response) {
     var cause = error;
     for (var throwable = error; throwable != null; throwable = throwable.getCause()) {
       if (throwable instanceof SQLException || throwable instanceof ClassNotFoundException)

@@ -370,6 +370,14 @@ public final class KafkaTable {
     return new MessageEncoder(this).fullMessages(rows, deletes);
   }
 
+  /**
+   * Returns rows as messages with all fields, and with the number of each row before them. It is
+   * the last column of the rows.
+   */
+  public Dataset<Row> numberedMessages(Dataset<Row> rows, boolean deletes, String number) {
+    return new MessageEncoder(this).fullMessages(rows, deletes, List.of(number));
+  }
+
   /** Writes rows to the topic with the connector's own writer. */
   void insert(Dataset<Row> rows) {
     KafkaTopicChecks.check(this, "write");

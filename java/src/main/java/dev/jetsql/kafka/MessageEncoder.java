@@ -37,12 +37,21 @@ final class MessageEncoder {
    *     without a value, which deletes the key from a compacted topic, or Debezium's change.
    */
   Dataset<Row> messages(Dataset<Row> rows, boolean deletes) {
-    boolean isMarked = rows.columns().length > table.columnNames().size();
+    return messages(rows, deletes, List.of());
+  }
+
+  /** Returns rows as messages. passed: the names of last columns of the rows, which stay */
+  private Dataset<Row> messages(Dataset<Row> rows, boolean deletes, List<String> passed) {
+    boolean isMarked = rows.columns().length - passed.size() > table.columnNames().size();
     List<String> names = new ArrayList<>(table.columnNames());
     if (isMarked) names.add(DELETED);
+    names.addAll(passed);
     Dataset<Row> named = rows.toDF(names.toArray(String[]::new));
-    if (table.isRaw()) return named.select(columns(messageColumns()));
-    List<Column> fields = new ArrayList<>();
+    List<Column> fields = new ArrayList<>(List.of(columns(passed)));
+    if (table.isRaw()) {
+      fields.addAll(List.of(columns(messageColumns())));
+      return named.select(fields.toArray(Column[]::new));
+    }
     List<String> keyColumns = table.keyColumns();
     String zone = named.sparkSession().conf().get("spark.sql.session.timeZone");
     if (!keyColumns.isEmpty())
@@ -66,15 +75,19 @@ final class MessageEncoder {
    * `TransactionalPartWriter`.
    */
   Dataset<Row> fullMessages(Dataset<Row> rows, boolean deletes) {
-    Dataset<Row> messages = messages(rows, deletes);
-    Column[] columns = new Column[FIELDS.length];
-    for (int i = 0; i < FIELDS.length; i++) {
-      boolean isGiven = Arrays.stream(messages.columns()).anyMatch(FIELDS[i]::equalsIgnoreCase);
-      Column field = isGiven ? col(FIELDS[i]) : lit(null);
-      columns[i] =
-          field.cast(KafkaTable.MESSAGE_WITH_HEADERS.apply(FIELDS[i]).dataType()).as(FIELDS[i]);
+    return fullMessages(rows, deletes, List.of());
+  }
+
+  /** Returns rows as messages with all fields, after the last columns of the rows. */
+  Dataset<Row> fullMessages(Dataset<Row> rows, boolean deletes, List<String> passed) {
+    Dataset<Row> messages = messages(rows, deletes, passed);
+    List<Column> columns = new ArrayList<>(List.of(columns(passed)));
+    for (String name : FIELDS) {
+      boolean isGiven = Arrays.stream(messages.columns()).anyMatch(name::equalsIgnoreCase);
+      Column field = isGiven ? col(name) : lit(null);
+      columns.add(field.cast(KafkaTable.MESSAGE_WITH_HEADERS.apply(name).dataType()).as(name));
     }
-    return messages.select(columns);
+    return messages.select(columns.toArray(Column[]::new));
   }
 
   /** Returns the columns that are not part of the key. */

@@ -154,6 +154,20 @@ public final class TransactionalTopics {
         });
   }
 
+  /** Returns the limit of a topic for a batch of messages: {"bytes"}. */
+  public static String largestBatch(String conf, String topic, long millis) throws Exception {
+    return sendRequest(
+        "limit",
+        conf,
+        millis,
+        (admin, response) -> {
+          ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+          var configs = admin.describeConfigs(Collections.singleton(resource)).all().get();
+          String bytes = configs.get(resource).get("max.message.bytes").value();
+          response.put("bytes", Long.parseLong(bytes));
+        });
+  }
+
   /**
    * Opens and closes the producers of these parts, so that attempts in progress can no longer
    * commit.
