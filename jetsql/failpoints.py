@@ -50,6 +50,8 @@ POINTS: Final[dict[str, str]] = {
     "jdbc-staged": "JDBC: before the transaction",
     "jdbc-committed": "JDBC: after the transaction",
     "dead-letters-written": "Kafka: the dead letters of the batch are in their table, its rows are not in the sink",
+    "converted-written": "refused rows: the rows that can be converted are in the sink",
+    "unconverted-written": "refused rows: those that cannot be converted are in their table",
     "refused-batch-stored": "refused rows: the rows of the batch are stored, no decision is",
     "refusals-decided": "refused rows: the decision for the batch is stored, nothing is written",
     "accepted-written": "refused rows: the other rows of the batch are in the sink",

@@ -671,6 +671,7 @@ CREATE TABLE IF NOT EXISTS renewed (id BIGINT, life BIGINT, digit BIGINT) USING 
 CREATE TABLE IF NOT EXISTS once (id BIGINT, life BIGINT, digit BIGINT) USING parquet PARTITIONED BY (digit);
 CREATE TABLE IF NOT EXISTS split (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS j_split {_JDBC}, dbtable 'crash.split');
+CREATE TABLE IF NOT EXISTS fitted (id BIGINT, fits TINYINT) USING parquet;
 CREATE TABLE IF NOT EXISTS halved (id BIGINT) USING parquet;
 CREATE TABLE IF NOT EXISTS j_halves {_JDBC}, dbtable 'crash.halves');
 CREATE TABLE IF NOT EXISTS j_checked {_JDBC}, dbtable 'crash.checked');

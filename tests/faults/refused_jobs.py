@@ -34,7 +34,20 @@ def _halves(facts: Facts) -> Iterable[Row]:
         yield (1 if i % 5 else _REFUSED), i
 
 
+def _fitted(facts: Facts) -> Iterable[Row]:
+    """Return the ids of rows that fit their table, and the others."""
+    return ((0 if i % 6 else _REFUSED, i) for i in facts.source.ids())
+
+
 REFUSED_KINDS: Final = (
+    Kind(
+        "fitted",
+        "files whose types refuse rows",
+        _read("fitted", "fitted"),
+        "n, id",
+        _job("fitted", f"INSERT INTO fitted SELECT id, if(id % 6 = 0, 300, 1) FROM {SOURCE}"),
+        exactly(_fitted),
+    ),
     Kind(
         "j_checked",
         "JDBC that refuses rows",

@@ -453,9 +453,13 @@ REFUSED: Final = Scenario(
     "refused",
     _REFUSED,
     (
-        Round(("refused-batch-stored:j_checked@2", "refusals-decided:halved@2"), _make(_REFUSED), files=4),
-        Round(("refusals-decided:j_checked", "accepted-written:halved"), files=2),
-        Round(("accepted-written:j_checked@2", "refused-written:halved"), files=2),
+        Round(
+            ("refused-batch-stored:j_checked@2", "refusals-decided:halved@2", "converted-written:fitted@2"),
+            _make(_REFUSED),
+            files=4,
+        ),
+        Round(("refusals-decided:j_checked", "accepted-written:halved", "unconverted-written:fitted"), files=2),
+        Round(("accepted-written:j_checked@2", "refused-written:halved", "manifest-written:fitted@2"), files=2),
         Round(("refused-written:j_checked", "refused-batch-stored:halved@2"), files=2),
         Round(("jdbc-staged:j_checked@2", "jdbc-committed:halved"), files=2),
         Round(("jdbc-committed:j_checked", "rows-stored:halved"), files=1),

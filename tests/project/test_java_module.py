@@ -56,6 +56,7 @@ PACKAGES = (
     "parser",
     "catalog",
     "expectations",
+    "refused",
     "bodies",
     "lake",
     "rights.gates",

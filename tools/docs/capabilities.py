@@ -136,7 +136,7 @@ CAPABILITIES: Final = (
     ),
     Capability(
         "rows that the sink refuses",
-        "are kept in a table with the error, and the others are written: PostgreSQL and Kafka",
+        "are kept in a table with the error, and the others are written",
         "how-to/refused-rows.md",
         options=("sink.on.error",),
     ),

@@ -21,7 +21,7 @@ from jetsql.engine.session.spark_statements import build_error_report
 from jetsql.engine.sinks.checked_rows import create_violation_tables
 from jetsql.engine.sinks.dead_letters import create_dead_letter_tables
 from jetsql.engine.sinks.late_rows import create_late_rows_table
-from jetsql.engine.sinks.refused.refused_rows import create_refused_rows_table
+from jetsql.engine.sinks.refused.refused_rows_table import create_refused_rows_table
 from jetsql.errors import ErrorReport, StatementError
 from jetsql.jobs.model.job import Cause, name_key
 from jetsql.jobs.model.table_names import job_name

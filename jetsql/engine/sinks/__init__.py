@@ -80,10 +80,6 @@ class TableSink(ABC):
     def has_batch(self, batch: int) -> bool:
         """Return whether the batch is in the table, or will be, so that writing it again changes nothing."""
 
-    def accept_rows(self, rows: DataFrame) -> DataFrame:
-        """Return a query's rows without checks that the sink makes itself. By default, there are none."""
-        return rows
-
     def encode_rows(self, rows: DataFrame) -> DataFrame:
         """Return a query's rows in the format of the sink, by default unchanged.
 
@@ -133,9 +129,6 @@ class WrappingSink(BatchWriter):
 
     def recover(self) -> None:
         self._writer.recover()
-
-    def accept_rows(self, rows: DataFrame) -> DataFrame:
-        return self._writer.accept_rows(rows)
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
         return self._writer.encode_rows(rows)

@@ -120,7 +120,6 @@ class CheckedSink(WrappingSink):
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
         rules = rules_json(self._rules, lambda rule: rule.condition)
-        rows = self._writer.accept_rows(rows)
         self._checked = java(rows.sparkSession).expectations.CheckedRows.of(rows._jdf, rules)
         checked = DataFrame(self._checked.rows(), rows.sparkSession)
         return checked if self._stores_rows else super().encode_rows(checked)

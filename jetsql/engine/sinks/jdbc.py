@@ -27,7 +27,6 @@ from pyspark.sql import functions as sf
 
 from jetsql.engine.jdbc.jdbc_databases import Database, JdbcError, TransactionStep, to_sentence
 from jetsql.engine.jdbc.jdbc_dialects import LEDGER_TABLE, LedgerSql, TargetSql, find_dialect, name_in_schema, quote
-from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows
 from jetsql.engine.sinks.refused import ROW_NUMBER, RefusedRow, SelectiveWriter
@@ -118,11 +117,6 @@ class JdbcTransactions(SelectiveWriter):
             return self._write(target, staging, rows, batch)
         except JdbcError as error:
             raise self._explain_error(target, error, batch) from error
-
-    def accept_rows(self, rows: DataFrame) -> DataFrame:
-        if not self._job.plan.refused_rows_table:
-            return rows
-        return DataFrame(java(rows.sparkSession).jdbc.UncheckedLengths.of(rows._jdf), rows.sparkSession)
 
     def is_refusal(self, error: StatementError) -> bool:
         return error.condition in ("JETSQL.SINK_REFUSED_ROWS", "JETSQL.DUPLICATE_KEY")

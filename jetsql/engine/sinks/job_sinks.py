@@ -24,7 +24,8 @@ from jetsql.engine.sinks.dead_letters import (
     with_dead_letters,
 )
 from jetsql.engine.sinks.late_rows import create_late_rows_table, with_late_rows
-from jetsql.engine.sinks.refused.refused_rows import create_refused_rows_table
+from jetsql.engine.sinks.refused.converted_rows import with_converted_rows
+from jetsql.engine.sinks.refused.refused_rows_table import create_refused_rows_table
 from jetsql.engine.sinks.result_changes import discard_result
 from jetsql.engine.sinks.sink_kinds import choose_sink, choose_writer
 from jetsql.errors import StatementError
@@ -159,4 +160,7 @@ class JobSinks:
 
 
 def _writer(context: SinkContext, branches: BranchRun | None = None) -> SinkWriter:
-    return with_late_rows(context, with_rules(context, with_dead_letters(context, choose_sink(context, branches))))
+    writer = with_rules(context, with_dead_letters(context, choose_sink(context, branches)))
+    if len(context.job.plan.sinks) == 1:  # each of several sinks converts its own rows
+        writer = with_converted_rows(context, writer)
+    return with_late_rows(context, writer)

@@ -22,6 +22,7 @@ from jetsql.engine.sinks.kafka.transactional_topics import KafkaTransactions, ch
 from jetsql.engine.sinks.lake.lake_checks import check_lake_table
 from jetsql.engine.sinks.lake.lake_sink import LakeSink
 from jetsql.engine.sinks.preflight import check_jdbc_sink
+from jetsql.engine.sinks.refused.converted_rows import with_converted_rows
 from jetsql.engine.sinks.refused.refused_rows import with_refused_rows
 from jetsql.engine.sinks.result_changes import ResultChanges
 from jetsql.engine.sinks.spark_sinks import KafkaAppend, KafkaStream, PartitionOverwrite, PlainAppend
@@ -86,7 +87,9 @@ def connect_to_sinks(spark: SparkSession, catalog: Catalog, analysis: Analysis) 
 def _choose_branch(context: SinkContext) -> BatchWriter:
     writer = choose_writer(context)
     assert not isinstance(writer, StreamWriter), "the branches of a job are written in batches"
-    return with_refused_rows(context, writer)
+    converted = with_converted_rows(context, with_refused_rows(context, writer))
+    assert not isinstance(converted, StreamWriter)
+    return converted
 
 
 def _choose_for_files(context: SinkContext) -> SinkWriter:

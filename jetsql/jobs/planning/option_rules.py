@@ -15,7 +15,7 @@ from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMod
 from jetsql.jobs.model.job import Plan, name_key
 from jetsql.jobs.model.job_options import Guarantee, Options, StatementOptions, Trigger
 from jetsql.jobs.model.table_names import SESSION_CATALOG
-from jetsql.jobs.planning.sink_traits import SINK_TRAITS, traits_of
+from jetsql.jobs.planning.sink_traits import traits_of
 from jetsql.language.statement import Verb
 
 # Spark's minimum (spark.sql.streaming.realTimeMode.minBatchDuration): rows that arrive at the end of a batch wait.
@@ -26,9 +26,6 @@ ALTERNATIVE: Final = "Use the trigger 'interval', with a small 'snapshotInterval
 _NO_STREAM: Final = "it reads no stream"
 # The rewrites of queries, as the Java module names them.
 _STATE_TTL_REWRITE: Final = "state time to live"
-_SELECTIVE: Final = tuple(
-    provider for traits in SINK_TRAITS.values() if traits.can_select_rows for provider in traits.providers
-)
 _BY_TIME_REWRITES: Final = ("rows by time", "joins by time", "row patterns")
 
 OptionCheck = Callable[[Analysis, Options, OutputMode | None], None]
@@ -133,9 +130,6 @@ def _refused_rows_refusals(plan: Plan) -> Iterator[tuple[str, str]]:
     if reason := _general_refusal(analysis, plan.options, in_real_time):
         yield reason, leave_out
     for sink in analysis.sinks:
-        if not traits_of(sink).can_select_rows:
-            reason = f"{sink.table} is a table USING {sink.provider}, and JetSQL cannot find the rows that it refuses"
-            yield reason, f"{leave_out} It applies to tables USING {' or '.join(_SELECTIVE)}."
         if name_key(sink.table) == name_key(plan.refused_rows_table):
             yield f"{sink.table} is the table that the job writes", "Name another table, which does not have to exist."
     for source in analysis.sources:

@@ -29,7 +29,6 @@ class SinkTraits:
     has_change_feed: bool = False  # replaced rows can be read as changes
     has_rows_in_folder: bool = False  # all rows are in the folder of the table, and staged there
     is_external: bool = False  # the rows are in another system, and a table in the catalogue only names it
-    can_select_rows: bool = False  # the rows that the table refuses can be found, and the others written
     is_topic: bool = False  # rows are messages of a Kafka topic
 
 
@@ -64,14 +63,12 @@ SINK_TRAITS: Final[Mapping[SinkKind, SinkTraits]] = {
         ("jdbc",),
         "each batch is one transaction, which also stores the batch number",
         is_external=True,
-        can_select_rows=True,
     ),
     SinkKind.KAFKA: SinkTraits(
         ("kafka",),
         "each partition of a batch is one transaction, which also stores the batch number; consumers need"
         " isolation.level=read_committed",
         can_overwrite=False,
-        can_select_rows=True,
         is_external=True,
         is_topic=True,
     ),

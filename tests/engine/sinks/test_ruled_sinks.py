@@ -56,6 +56,7 @@ def counts(sql: Sql) -> list[tuple[Any, ...]]:
 def test_a_database_gets_the_rows_that_pass(events: Sql, postgres: Postgres, schema: str, verb: str) -> None:
     events(f"CREATE TABLE t {postgres.options(f'{schema}.t', key_columns='id')}")
     events(f"CREATE JOB j {RULES} {QUICK} AS {verb} t SELECT id, name FROM STREAM events")
+    events("WAIT FOR JOB j UNTIL IDLE")
     add(events, "(5, NULL, 1, 'I'), (6, 'f', 1, 'I')")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert postgres(f"SELECT * FROM {schema}.t ORDER BY id") == [(1, "a"), (4, "d"), (6, "f")]
@@ -69,6 +70,7 @@ def test_auto_cdc_checks_updates_and_not_deletions(events: Sql, postgres: Postgr
         f"CREATE JOB j {RULES} {QUICK} AS AUTO CDC INTO t FROM STREAM events KEYS (id) APPLY AS DELETE WHEN op = 'D'"
         " SEQUENCE BY n COLUMNS * EXCEPT (op, n)"
     )
+    events("WAIT FOR JOB j UNTIL IDLE")
     assert postgres(f"SELECT * FROM {schema}.t ORDER BY id") == [(1, "a"), (4, "d")]
     assert counts(events) == [("named", 4, 1), ("small", 4, 1)]
     add(events, "(1, NULL, 2, 'U'), (4, NULL, 2, 'D'), (2, 'b', 2, 'U')")
@@ -84,6 +86,7 @@ def test_a_topic_gets_the_rows_that_pass(events: Sql, kafka: Kafka, guarantee: s
     events(f"CREATE TABLE topic (id INT, name STRING) {kafka.options(topic, value_format='json')}")
     options = f"OPTIONS ('snapshotIntervalMillis' = '100', 'processingGuarantee' = '{guarantee}')"
     events(f"CREATE JOB j {RULES} {options} AS INSERT INTO topic SELECT id, name FROM STREAM events")
+    events("WAIT FOR JOB j UNTIL IDLE")
     add(events, "(5, NULL, 1, 'I'), (6, 'f', 1, 'I')")
     events("WAIT FOR JOB j UNTIL IDLE")
     values = [json.loads(message.value or b"{}") for message in kafka.read(topic)]

@@ -1,4 +1,8 @@
-"""Rows that a sink refuses: `refused_rows` has the sink, and each kind of sink its own search (`find_refused`)."""
+"""Rows that a sink refuses, written to a separate table: the option `'sink.on.error' = 'table:NAME'`.
+
+`converted_rows` has those that do not fit the types of the columns, and `refused_rows` those that an external system
+refuses, for which each kind of sink has its own search (`find_refused`).
+"""
 
 from __future__ import annotations
 

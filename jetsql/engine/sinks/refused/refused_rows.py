@@ -1,4 +1,4 @@
-"""Rows that a sink refuses, written to a separate table: the option `'sink.on.error' = 'table:NAME'`.
+"""Rows that an external system refuses, written to a separate table.
 
 When a sink refuses a batch, the search of the sink finds the refused rows. Before anything is written, the decision is
 stored in the job's folder: all rows of the batch, and the numbers of the refused ones. Then the sink gets the other
@@ -12,35 +12,21 @@ search begins again.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from jetsql.engine.checkpoints.checkpoint_reader import read_offsets, read_source_range
-from jetsql.engine.session.catalog import Catalog
 from jetsql.engine.sinks import BatchWriter, SinkContext, WrappingSink, consume_rows, stored_rows
 from jetsql.engine.sinks.batch_records import BatchRecord, BatchRecords
 from jetsql.engine.sinks.refused import ROW_NUMBER, RefusedRow, SelectiveWriter
-from jetsql.engine.sinks.side_tables import SideTable, create_side_table
+from jetsql.engine.sinks.refused.refused_rows_table import RefusedRowsTable, find_refused_rows_table
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
-from jetsql.jobs.model.job import Plan
-from jetsql.output.counts import counted
 
-_COLUMNS: Final = {
-    "job": "STRING",
-    "batch": "BIGINT",
-    "sink": "STRING",
-    "sqlstate": "STRING",
-    "message": "STRING",
-    "sources": "STRING",
-    "row": "STRING",
-}
 _REFUSED: Final = StructType(
     [
         StructField(ROW_NUMBER, LongType(), False),
@@ -68,21 +54,15 @@ class Decisions(BatchRecords[Decision]):
         return Decision(**{**fields, "refused": tuple(RefusedRow(**each) for each in fields["refused"])})
 
 
-def create_refused_rows_table(spark: SparkSession, catalog: Catalog, plan: Plan) -> None:
-    """Create the missing table for the rows that the sinks of a plan refuse. Raises as `create_side_table`."""
-    if plan.refused_rows_table:
-        create_side_table(spark, catalog, plan.refused_rows_table, _COLUMNS, "table for rows that the sink refuses")
-
-
 def with_refused_rows(context: SinkContext, writer: BatchWriter) -> BatchWriter:
-    """Return a sink that writes refused rows to their table, or `writer` for a job that stops at them."""
-    name = context.job.plan.refused_rows_table
-    table = context.catalog.table(name) if name else None
-    if table is None:
+    """Return a sink that writes refused rows to their table.
+
+    Return `writer` for a job that stops at them, and for a sink that takes all rows that it can convert.
+    """
+    table = find_refused_rows_table(context)
+    if table is None or not isinstance(writer, SelectiveWriter):
         return writer
-    assert isinstance(writer, SelectiveWriter), "the planner has refused other sinks"
-    suffix = f"-{context.number}" if context.number else ""
-    return RefusedRowsSink(context, writer, SideTable(context, table, f"refusals{suffix}", f"refused{suffix}"))
+    return RefusedRowsSink(context, writer, RefusedRowsTable(context, table, "refused"))
 
 
 class RefusedRowsSink(WrappingSink):
@@ -90,14 +70,13 @@ class RefusedRowsSink(WrappingSink):
 
     _writer: SelectiveWriter
 
-    def __init__(self, context: SinkContext, writer: SelectiveWriter, table: SideTable) -> None:
+    def __init__(self, context: SinkContext, writer: SelectiveWriter, table: RefusedRowsTable) -> None:
         super().__init__(writer)
         self._context = context
         self._job = context.job
         self._table = table
         self._folder = context.checkpoints.refused_rows_folder(context.job.id, context.number)
         self._decisions = Decisions(self._folder, context.checkpoints.files)
-        self._has_noticed = False
         self._may_have_files = True  # of an earlier batch, in the folder
 
     def recover(self) -> None:
@@ -105,7 +84,7 @@ class RefusedRowsSink(WrappingSink):
         super().recover()
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        return self._writer.accept_rows(rows)  # not encoded: the table gets the rows as the query returns them
+        return rows  # not encoded: the table gets the rows as the query returns them
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
         plan = self._read_plan(batch)
@@ -139,7 +118,7 @@ class RefusedRowsSink(WrappingSink):
 
     def _write_decided(self, rows: DataFrame, decision: Decision) -> int | None:
         """Write the two parts of a batch. rows: the rows of the query, which are not read."""
-        batch, spark, sink = decision.batch, rows.sparkSession, self._context.sink_plan.sink.table
+        batch, spark = decision.batch, rows.sparkSession
         numbered = self._read_stored(rows, decision)
         refused = spark.createDataFrame(
             [(each.row, each.sqlstate, each.message) for each in decision.refused], _REFUSED
@@ -148,24 +127,10 @@ class RefusedRowsSink(WrappingSink):
         written = super().write(self._writer.encode_rows(accepted), batch)
         failpoint("accepted-written", self._job.name)
         found = numbered.join(refused, ROW_NUMBER).sort(ROW_NUMBER)
-        values = {
-            "job": sf.lit(self._job.name),
-            "batch": sf.lit(batch).cast("bigint"),
-            "sink": sf.lit(sink),
-            "sqlstate": sf.col("sqlstate"),
-            "message": sf.col("message"),
-            "sources": sf.lit(self._read_sources(batch)),
-            "row": _row_json(rows),
-        }
-        self._table.write(found.select(*(value.alias(name) for name, value in values.items())), batch)
+        self._table.write(
+            found.select("sqlstate", "message", _row_json(rows).alias("row")), len(decision.refused), batch
+        )
         failpoint("refused-written", self._job.name)
-        if not self._has_noticed:
-            self._has_noticed = True
-            number = counted(len(decision.refused), "row")
-            self._context.notice(
-                f"{sink} has refused {number} of batch {batch}, in {self._job.plan.refused_rows_table} now. Refused"
-                " rows of later batches of this run are there as well."
-            )
         return written
 
     def _decide(self, rows: DataFrame, decision: Decision, refusal: StatementError) -> Decision:
@@ -173,13 +138,12 @@ class RefusedRowsSink(WrappingSink):
 
         Raises StatementError SINK_REFUSED_ROWS for more rows than the job permits.
         """
-        most = self._job.plan.options.refused_rows_most
         numbered = self._read_stored(rows, decision).toDF(*rows.columns, ROW_NUMBER)
-        found = self._writer.find_refused(numbered, decision.batch, most + 1)
+        found = self._writer.find_refused(numbered, decision.batch, self._table.most + 1)
         if not found:
             raise refusal
-        if len(found) > most:
-            raise self._too_many(decision.batch, most, refusal)
+        if len(found) > self._table.most:
+            raise self._table.too_many(decision.batch, found[0].message)
         self._context.check_leader()
         decided = Decision(decision.batch, decision.plan, decision.rows, found)
         self._decisions.write(decided)
@@ -220,32 +184,10 @@ class RefusedRowsSink(WrappingSink):
         return rows.sparkSession.read.schema(renamed.add(ROW_NUMBER, LongType())).parquet(decision.rows)
 
     def _read_plan(self, batch: int) -> str:
-        entry = self._context.checkpoints.files.read(f"{self._checkpoint}/offsets/{batch}")
+        checkpoints, job = self._context.checkpoints, self._job
+        checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
+        entry = checkpoints.files.read(f"{checkpoint}/offsets/{batch}")
         return sha256(entry.encode()).hexdigest()[:16]
-
-    def _read_sources(self, batch: int) -> str:
-        """Return the offsets of each source at which a batch begins and ends, as JSON."""
-        files, sources = self._context.checkpoints.files, self._job.plan.analysis.sources
-        known = len(read_offsets(files, self._checkpoint, batch).sources)
-        ranges = []
-        for number, source in enumerate(sources[:known]):
-            start, end = read_source_range(files, self._checkpoint, batch, number)
-            ranges.append({"source": source.name, "start": start, "end": end})
-        return json.dumps(ranges)
-
-    @property
-    def _checkpoint(self) -> str:
-        return self._context.checkpoints.spark_checkpoint(self._job.id, self._job.version.checkpoint)
-
-    def _too_many(self, batch: int, most: int, refusal: StatementError) -> StatementError:
-        table = self._context.sink_plan.sink.table
-        return StatementError(
-            "SINK_REFUSED_ROWS",
-            f"{table} refuses more than {most} rows of batch {batch}, which is the limit 'sink.on.error.most'. Nothing"
-            f" of the batch was written. The first error: {refusal.message}",
-            hint="Correct the table or the query, or raise 'sink.on.error.most' of the job. Then resume it.",
-            where=table,
-        )
 
 
 def _numbers(rows: DataFrame) -> list[str]:

@@ -53,6 +53,7 @@ def test_messages_that_the_topic_refuses_are_kept_to_the_byte(events: Sql, kafka
     name = topic(events, kafka, "id INT, text STRING", options, 1070)
     add(events, "(1, 10), (2, 3000), (3, 20)")
     events(f"CREATE JOB j {KEPT} AS INSERT INTO topic SELECT id, repeat('x', size) FROM STREAM events")
+    events("WAIT FOR JOB j UNTIL IDLE")
     assert (len(sizes(kafka, name)), refused(events)) == (2, [(2, "54000")])
     # {"id":1000,"text":""} has 21 bytes.
     add(events, ", ".join(f"({1000 + n}, {960 + n})" for n in range(30)))
@@ -67,6 +68,7 @@ def test_messages_that_the_producer_refuses_are_kept(events: Sql, kafka: Kafka) 
     name = topic(events, kafka, "id INT, text STRING", options)
     add(events, "(1, 10), (2, 3000), (3, 20)")
     events(f"CREATE JOB j {KEPT} AS INSERT INTO topic SELECT id, repeat('x', size) FROM STREAM events")
+    events("WAIT FOR JOB j UNTIL IDLE")
     assert len(sizes(kafka, name)) == 2
     assert refused(events) == [(2, "54000")]
     assert "'kafka.max.request.size' is 2000" in events.value("SELECT message FROM refused")
@@ -76,6 +78,7 @@ def test_rows_without_a_key_are_kept(events: Sql, kafka: Kafka) -> None:
     name = topic(events, kafka, "id INT, n INT", {"value.format": "json", "key.columns": "id"})
     add(events, "(1, 1), (NULL, 2), (3, 3)")
     events(f"CREATE JOB j {KEPT} AS SINK INTO topic SELECT id, size FROM STREAM events")
+    events("WAIT FOR JOB j UNTIL IDLE")
     assert len(sizes(kafka, name)) == 2
     [(row, state)] = events("SELECT row, sqlstate FROM refused")
     assert (row, state) == ('{"id":null,"n":2}', "23502")

@@ -15,8 +15,6 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.ArrayCompact;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BitwiseAnd;
-import org.apache.spark.sql.catalyst.expressions.Cast;
-import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.CreateArray;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -134,13 +132,7 @@ public final class CheckedRows {
   private Expression text(List<Attribute> columns, SparkSession session) {
     if (rules.stream().noneMatch(each -> each.is(Expectation.FAIL)))
       return Literal$.MODULE$.create(null, DataTypes.StringType);
-    if (RowJson.isPossible(columns)) return RowJson.of(columns, session);
-    var zone = scala.Option.apply(session.sessionState().conf().sessionLocalTimeZone());
-    return new Cast(
-        Plans.struct(Sequences.of(columns)),
-        DataTypes.StringType,
-        zone,
-        Cast$.MODULE$.apply$default$4());
+    return RowJson.orText(columns, session);
   }
 
   private long bits(Predicate<Expectation> which) {

@@ -5,10 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.CreateStruct;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.StructsToJson;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.DataTypes;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -23,6 +26,17 @@ public final class RowJson {
             CollectionConverters.asScala(Map.of("ignoreNullFields", "false")));
     var zone = Option.apply(session.sessionState().conf().sessionLocalTimeZone());
     return new StructsToJson(options, struct(columns), zone);
+  }
+
+  /** Returns the text of a row, which is no JSON if a column has a type that JSON lacks. */
+  public static Expression orText(List<Attribute> columns, SparkSession session) {
+    if (isPossible(columns)) return of(columns, session);
+    var zone = Option.apply(session.sessionState().conf().sessionLocalTimeZone());
+    return new Cast(
+        Plans.struct(Sequences.of(columns)),
+        DataTypes.StringType,
+        zone,
+        Cast$.MODULE$.apply$default$4());
   }
 
   /** Returns whether all columns can be converted. */
