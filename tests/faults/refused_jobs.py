@@ -18,8 +18,8 @@ def _job(name: str, insert: str) -> str:
 def _read(name: str, *tables: str) -> str:
     """Return the rows of the tables with their number, and the refused ones."""
     written = " UNION ALL ".join(f"SELECT {n} AS n, id FROM {table}" for n, table in enumerate(tables))
-    refused = f"SELECT {_REFUSED}, CAST(get_json_object(row, '$.id') AS BIGINT) FROM refused_{name}"
-    return f"({written} UNION ALL {refused})"
+    kept = f"SELECT {_REFUSED}, CAST(get_json_object(row, '$.id') AS BIGINT) FROM refused_{name}"
+    return f"({written} UNION ALL {kept})"
 
 
 def _checked(facts: Facts) -> Iterable[Row]:

@@ -38,7 +38,7 @@ class Target:
     def rows(self) -> list[tuple[Any, ...]]:
         return self.server(f"SELECT * FROM {self.name} ORDER BY 1, 2")
 
-    def refused(self) -> list[tuple[Any, ...]]:
+    def refused_rows(self) -> list[tuple[Any, ...]]:
         rows = self.sql("SELECT batch, sqlstate, row FROM refused")
         return sorted((batch, state, *json.loads(row).values()) for batch, state, row in rows)
 
@@ -60,7 +60,7 @@ def test_refused_rows_of_each_kind_are_kept_and_others_written(target: Target) -
     target.sql(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT * FROM STREAM events")
     target.sql("WAIT FOR JOB j UNTIL IDLE")
     assert target.rows() == [(1, "a"), (4, "d"), (6, "g")]
-    assert target.refused() == [
+    assert target.refused_rows() == [
         *((0, "23502", 3, None), (0, "23505", 4, "e"), (0, "23514", 500, "f")),
         *((0, "54006", 2, "long"), (0, "54006", 7, "many")),
     ]
@@ -88,7 +88,7 @@ def test_rules_come_between_conversions_and_refusals(target: Target) -> None:
     )
     target.sql("WAIT FOR JOB j UNTIL IDLE")
     assert target.rows() == [(1, "a"), (3, "b")]
-    assert target.refused() == [(0, "23514", 2, "b"), (0, "54006", 40, "long")]
+    assert target.refused_rows() == [(0, "23514", 2, "b"), (0, "54006", 40, "long")]
     assert target.sql("SELECT row FROM wrong") == [('{"id":30,"name":"c"}',)]
 
 
@@ -100,7 +100,7 @@ def test_upserts_keep_the_row_whose_update_is_refused(target: Target) -> None:
     target.add("(1, ''), (2, 'B'), (3, 'c')")
     target.sql("WAIT FOR JOB j UNTIL IDLE")
     assert target.rows() == [(1, "a"), (2, "B"), (3, "c")]
-    assert target.refused() == [(0, "23502", None, "c"), (1, "23514", 1, "")]
+    assert target.refused_rows() == [(0, "23502", None, "c"), (1, "23514", 1, "")]
 
 
 def test_rows_that_need_later_ones_are_written(target: Target) -> None:
@@ -110,7 +110,7 @@ def test_rows_that_need_later_ones_are_written(target: Target) -> None:
     target.sql(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT id, name, CAST(name AS INT) FROM STREAM events")
     target.sql("WAIT FOR JOB j UNTIL IDLE")
     assert [row[0] for row in target.rows()] == [1, 2, 3]
-    assert target.refused() == [(0, "23503", 4, "9", 9)]
+    assert target.refused_rows() == [(0, "23503", 4, "9", 9)]
 
 
 def test_exceptions_of_triggers_refuse_their_row(target: Target) -> None:
@@ -127,7 +127,7 @@ def test_exceptions_of_triggers_refuse_their_row(target: Target) -> None:
     target.sql(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT * FROM STREAM events")
     target.sql("WAIT FOR JOB j UNTIL IDLE")
     assert target.rows() == [(1, "a")]
-    assert target.refused() == [(0, "P0001", 6, "b")]
+    assert target.refused_rows() == [(0, "P0001", 6, "b")]
     assert "id 6 is not welcome" in target.sql.value("SELECT message FROM refused")
 
 
@@ -143,12 +143,12 @@ def test_the_limit_stops_the_job_and_can_be_raised(target: Target) -> None:
     assert "[JETSQL.SINK_REFUSED_ROWS]" in error.message
     assert "refuses more than 2 rows of batch" in error.message
     assert target.sql.status("j") == "SUSPENDED"
-    assert (target.rows(), target.refused()) == ([], [])
+    assert (target.rows(), target.refused_rows()) == ([], [])
     target.sql("ALTER JOB j OPTIONS ('sink.on.error.most' = '3')")
     target.sql("RESUME JOB j")
     target.sql("WAIT FOR JOB j UNTIL IDLE")
     assert target.rows() == [(1, "a")]
-    assert [row[2] for row in target.refused()] == [2, 3, 4]
+    assert [row[2] for row in target.refused_rows()] == [2, 3, 4]
 
 
 def test_a_refusal_of_no_single_row_stops_the_job(target: Target) -> None:

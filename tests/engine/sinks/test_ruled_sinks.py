@@ -1,4 +1,4 @@
-"""Rules of jobs into a database and into a topic: what a rule excludes is written nowhere else."""
+"""Rules of jobs into a database and into a topic: what a rule excludes is written to no other table."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def add(sql: Sql, values: str) -> None:
     sql(f"INSERT INTO events SELECT /*+ COALESCE(1) */ * FROM VALUES {values}")
 
 
-def refused(sql: Sql) -> list[tuple[str, dict[str, Any]]]:
+def refused_rows(sql: Sql) -> list[tuple[str, dict[str, Any]]]:
     return [(state, json.loads(row)) for state, row in sorted(sql("SELECT sqlstate, row FROM refused"))]
 
 
@@ -42,7 +42,7 @@ def test_rows_that_do_not_fit_a_file_table_are_kept(events: Sql, provider: str) 
     events(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT * FROM STREAM events")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert events("SELECT * FROM t ORDER BY id") == [(None, None, None), (1, "a", Decimal("1.5"))]
-    assert [(state, row["id"]) for state, row in refused(events)] == [
+    assert [(state, row["id"]) for state, row in refused_rows(events)] == [
         ("22003", 3_000_000_000),
         ("22003", 4),
         ("54006", 3),
@@ -63,7 +63,7 @@ def test_equal_values_in_several_columns_end_no_query(events: Sql) -> None:
     events(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT id, id, id FROM STREAM events")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert events("SELECT * FROM t") == [(1, 1, 1)]
-    assert len(refused(events)) == 1
+    assert len(refused_rows(events)) == 1
 
 
 def test_nested_values_that_do_not_fit_are_kept(events: Sql) -> None:
@@ -72,7 +72,7 @@ def test_nested_values_that_do_not_fit_are_kept(events: Sql) -> None:
     events(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT array(1L, id), struct(id % 100000, name) FROM STREAM events")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert events("SELECT ids, pair.name FROM t") == [([1, 1], "a")]
-    assert len(refused(events)) == 2
+    assert len(refused_rows(events)) == 2
 
 
 def test_a_result_that_does_not_fit_leaves_the_older_one(events: Sql, postgres: Postgres) -> None:
@@ -84,7 +84,7 @@ def test_a_result_that_does_not_fit_leaves_the_older_one(events: Sql, postgres: 
     add(events, "(1, 'a', 1), (30000, 'b', 1)")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert postgres("SELECT * FROM sums.t ORDER BY 1") == [("a", 30001), ("b", 30000)]
-    [(state, row)] = refused(events)
+    [(state, row)] = refused_rows(events)
     assert state == "22003" and "60000" in json.dumps(row)
 
 
@@ -117,7 +117,7 @@ def test_numbers_that_do_not_fit_a_database_are_kept(events: Sql, postgres: Post
     events(f"CREATE JOB j {KEPT} AS INSERT INTO t SELECT id FROM STREAM events")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert postgres("SELECT * FROM unconverted.t") == [(1,)]
-    assert [(state, row["id"]) for state, row in refused(events)] == [("22003", 3_000_000_000), ("23514", 2)]
+    assert [(state, row["id"]) for state, row in refused_rows(events)] == [("22003", 3_000_000_000), ("23514", 2)]
 
 
 def test_errors_of_the_query_stop_the_job(events: Sql) -> None:

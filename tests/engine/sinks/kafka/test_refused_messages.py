@@ -43,22 +43,22 @@ def sizes(kafka: Kafka, name: str) -> list[int]:
     return sorted(len(message.value or b"") for message in kafka.read(name))
 
 
-def refused(sql: Sql) -> list[tuple[int, str]]:
+def refused_rows(sql: Sql) -> list[tuple[int, str]]:
     return sorted((int(json.loads(row)["id"]), state) for row, state in sql("SELECT row, sqlstate FROM refused"))
 
 
 def test_messages_that_the_topic_refuses_are_kept_to_the_byte(events: Sql, kafka: Kafka) -> None:
-    """A message alone in its batch has 70 bytes more than its value."""
+    # A message alone in its batch has 70 bytes more than its value.
     options = {"value.format": "json", "kafka.compression.type": "none"}
     name = topic(events, kafka, "id INT, text STRING", options, 1070)
     add(events, "(1, 10), (2, 3000), (3, 20)")
     events(f"CREATE JOB j {KEPT} AS INSERT INTO topic SELECT id, repeat('x', size) FROM STREAM events")
     events("WAIT FOR JOB j UNTIL IDLE")
-    assert (len(sizes(kafka, name)), refused(events)) == (2, [(2, "54000")])
+    assert (len(sizes(kafka, name)), refused_rows(events)) == (2, [(2, "54000")])
     # {"id":1000,"text":""} has 21 bytes.
     add(events, ", ".join(f"({1000 + n}, {960 + n})" for n in range(30)))
     events("WAIT FOR JOB j UNTIL IDLE")
-    assert refused(events) == [(2, "54000"), *((1000 + n, "54000") for n in range(20, 30))]
+    assert refused_rows(events) == [(2, "54000"), *((1000 + n, "54000") for n in range(20, 30))]
     assert sizes(kafka, name)[2:] == [981 + n for n in range(20)]
     assert "max.message.bytes of the topic is 1070" in events.value("SELECT max(message) FROM refused")
 
@@ -70,7 +70,7 @@ def test_messages_that_the_producer_refuses_are_kept(events: Sql, kafka: Kafka) 
     events(f"CREATE JOB j {KEPT} AS INSERT INTO topic SELECT id, repeat('x', size) FROM STREAM events")
     events("WAIT FOR JOB j UNTIL IDLE")
     assert len(sizes(kafka, name)) == 2
-    assert refused(events) == [(2, "54000")]
+    assert refused_rows(events) == [(2, "54000")]
     assert "'kafka.max.request.size' is 2000" in events.value("SELECT message FROM refused")
 
 
