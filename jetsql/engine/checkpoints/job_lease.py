@@ -116,10 +116,9 @@ class JobLease:
             raise self._job_in_use(owner, "Find out why two engines use one home, and stop one of them.")
 
     def _read_owner(self) -> LeaseOwner | None:
-        if not self.checkpoints.files.exists(self._path):
-            return None
+        text = self.checkpoints.files.read_if_there(self._path)
         try:
-            return LeaseOwner(**json.loads(self.checkpoints.files.read(self._path)))
+            return None if text is None else LeaseOwner(**json.loads(text))
         except (ValueError, TypeError):
             return None  # an engine was killed while it wrote the file
 

@@ -89,11 +89,11 @@ class FileSystem:
         Raises FileNotFoundError, and ValueError with the problem as a phrase. Other errors are Java's.
         """
         try:
-            if self._java.isFolder(path):
-                raise ValueError(IS_FOLDER)
             return bytes(self._java.read(path))
         except Py4JJavaError as error:
             if missing_file(error):
+                if self._java.exists(path):
+                    raise ValueError(IS_FOLDER) from error
                 raise FileNotFoundError(path) from error
             if class_name(error.java_exception) == _CHECKSUM_ERROR:
                 raise ValueError(WRONG_CHECKSUM) from error

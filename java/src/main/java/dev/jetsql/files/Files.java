@@ -3,6 +3,7 @@ package dev.jetsql.files;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import dev.jetsql.common.Json;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
@@ -75,13 +76,14 @@ public final class Files {
   }
 
   private String[] namesIn(String folder) throws IOException {
-    var path = new Path(folder);
-    FileSystem files = fileSystem(folder);
-    if (!files.exists(path)) return new String[0];
-    return Arrays.stream(files.listStatus(path))
-        .map(entry -> entry.getPath().getName())
-        .sorted()
-        .toArray(String[]::new);
+    try {
+      return Arrays.stream(fileSystem(folder).listStatus(new Path(folder)))
+          .map(entry -> entry.getPath().getName())
+          .sorted()
+          .toArray(String[]::new);
+    } catch (FileNotFoundException e) {
+      return new String[0];
+    }
   }
 
   /** Returns the modification time of a file in milliseconds since the epoch. */
@@ -130,8 +132,11 @@ public final class Files {
 
   /** Returns a file that another program wrote, or null when it does not exist. */
   public byte[] readIfThere(String path) throws IOException {
-    FileSystem files = withoutChecksums(path);
-    return files.exists(new Path(path)) ? content(files, new Path(path)) : null;
+    try {
+      return content(withoutChecksums(path), new Path(path));
+    } catch (FileNotFoundException e) {
+      return null;
+    }
   }
 
   /** Returns a file after its checksums are compared, if it has any. */
@@ -143,11 +148,6 @@ public final class Files {
   public boolean hasChecksums(String path) throws IOException {
     return fileSystem(path) instanceof ChecksumFileSystem files
         && files.exists(files.getChecksumFile(new Path(path)));
-  }
-
-  /** Returns whether a path is a folder. */
-  public boolean isFolder(String path) throws IOException {
-    return fileSystem(path).getFileStatus(new Path(path)).isDirectory();
   }
 
   private static byte[] content(FileSystem files, Path path) throws IOException {
