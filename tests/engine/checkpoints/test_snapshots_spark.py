@@ -118,7 +118,7 @@ def test_snapshot_of_a_suspended_job_is_listed(sql: Sql, numbers: Source) -> Non
     sql("SUSPEND JOB j")
     [(_, _, status, _)] = sql("CREATE SNAPSHOT resting FOR JOB j")
     assert status == "SUSPENDED"
-    [(name, job_name, job_id, batch, size, _, age, text)] = snapshots(sql, "resting")
+    [(name, job_name, job_id, batch, size, _, _, age, text)] = snapshots(sql, "resting")
     assert (name, job_name, job_id, batch) == ("resting", "j", job, 3)
     assert int(str(size)) > 1000 and int(str(age)) < 60 and "INSERT OVERWRITE digits" in str(text)
     sql("CREATE OR REPLACE SNAPSHOT resting FOR JOB j")
