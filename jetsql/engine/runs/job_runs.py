@@ -24,8 +24,8 @@ from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.engine.runs.streaming_runs import StreamingRun
-from jetsql.engine.runs.topic_acceptance import accept_topics
-from jetsql.engine.runs.topic_watch import TopicWatch
+from jetsql.engine.runs.topics.topic_acceptance import accept_topics
+from jetsql.engine.runs.topics.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
 from jetsql.engine.sinks.branched_sink import BranchRun
 from jetsql.engine.sinks.job_sinks import JobSinks

@@ -22,7 +22,7 @@ from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
-from jetsql.engine.runs.topic_watch import TopicWatch
+from jetsql.engine.runs.topics.topic_watch import TopicWatch
 from jetsql.engine.sinks import SinkWriter, consume_rows, stored_rows
 from jetsql.engine.watchdogs.external_systems import ExternalSystems
 from jetsql.engine.watchdogs.resource_reports import Activity

@@ -6,7 +6,7 @@ RunBlocked. A run that waits in the driver continues, because a restarting broke
 fails. A batch whose tasks wait is ended, because they occupy the task slots of all jobs and statements; the job tries
 it again until the outage ends.
 
-All other runs compare the ids of their topics in each round, see `jetsql.engine.runs.topic_watch`.
+All other runs compare the ids of their topics in each round, see `jetsql.engine.runs.topics.topic_watch`.
 """
 
 from __future__ import annotations

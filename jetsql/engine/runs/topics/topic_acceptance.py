@@ -9,7 +9,7 @@ from __future__ import annotations
 from jetsql.engine.checkpoints.checkpoint_check import check_checkpoint
 from jetsql.engine.checkpoints.checkpoint_copies import CheckpointPins
 from jetsql.engine.checkpoints.topic_positions import forget_offsets
-from jetsql.engine.runs.topic_watch import ReplacedTopic, TopicWatch
+from jetsql.engine.runs.topics.topic_watch import ReplacedTopic, TopicWatch
 from jetsql.engine.sinks.job_sinks import JobSinks
 from jetsql.errors import StatementError
 from jetsql.jobs.checkpoint_files.log_entries import Progress

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 
 from jetsql.engine.checkpoints.checkpoint_folders import Checkpoints
-from jetsql.engine.runs import topic_watch
-from jetsql.engine.runs.topic_acceptance import drop_pending_batch
-from jetsql.engine.runs.topic_watch import TopicWatch
+from jetsql.engine.runs.topics import topic_watch
+from jetsql.engine.runs.topics.topic_acceptance import drop_pending_batch
+from jetsql.engine.runs.topics.topic_watch import TopicWatch
 from jetsql.engine.session.catalog import TableFacts
 from jetsql.engine.sinks.job_sinks import JobSinks
 from jetsql.errors import RetryableError, StatementError
