@@ -92,7 +92,8 @@ CREATE TABLE strict (id INT) USING kafka OPTIONS (
 CREATE TABLE ids (id BIGINT, customer STRING, offset BIGINT) USING parquet;
 CREATE TABLE none (id INT) USING parquet;
 CREATE JOB copies AS INSERT INTO copies SELECT id, customer FROM STREAM orders;
-CREATE JOB ids AS INSERT INTO ids SELECT id, customer, _offset FROM STREAM copies;
+CREATE JOB ids OPTIONS ('kafka.commit.group' = 'ids') AS INSERT INTO ids
+SELECT id, customer, _offset FROM STREAM copies;
 CREATE JOB counts OPTIONS ('outputMode' = 'complete') AS
 SINK INTO counts SELECT customer, count(*) FROM STREAM ids GROUP BY customer HAVING count(*) < 2;
 CREATE JOB typed AS INSERT INTO typed (value, headers)

@@ -56,6 +56,25 @@ def topics_with_offsets(files: FileSystem, checkpoint: str, progress: Progress, 
     return _begun_topics(end) | (_begun_topics(start) if progress.has_pending_batch else frozenset())
 
 
+def read_next_offsets(
+    files: FileSystem, checkpoint: str, sources: Collection[int]
+) -> dict[int, Mapping[str, Mapping[str, int]]]:
+    """Return the offsets after the newest committed batch, by source, topic and partition.
+
+    Before the first batch of a source, they are the offsets at which it begins; without them, it is left out.
+    sources: the numbers of the Kafka sources in the query.
+    """
+    committed = read_log(files, f"{checkpoint}/commits").newest
+    ends = () if committed is None else read_offsets(files, checkpoint, committed).sources
+    found: dict[int, Mapping[str, Mapping[str, int]]] = {}
+    for number in sources:
+        end = ends[number] if number < len(ends) else None
+        offsets = read_initial_offset(files, checkpoint, number) if end is None else end
+        if isinstance(offsets, dict):
+            found[number] = offsets
+    return found
+
+
 def _begun_topics(offsets: object) -> frozenset[str]:
     """Return the topics with an offset after the first message."""
     if not isinstance(offsets, dict):

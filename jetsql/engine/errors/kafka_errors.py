@@ -16,10 +16,8 @@ from typing import Any, Final
 from jetsql.errors import SQLSTATES, RetryableError, StatementError
 from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.job import Cause
+from jetsql.jobs.model.job_options import OWN_GROUPS
 from jetsql.jobs.model.redaction import redact
-
-PREFIX: Final = "jetsql-"
-"""The prefix of the transactional ids and consumer groups of jobs."""
 
 
 class KafkaOperation(Enum):
@@ -27,6 +25,8 @@ class KafkaOperation(Enum):
 
     READ = "read"
     WRITE = "write"
+    COMMIT = "commit offsets of"
+    """Setting the offsets of a consumer group."""
     RUN = "use"
     """Reading or writing by Spark's connector, whose errors do not say which of the two."""
 
@@ -67,6 +67,8 @@ class KafkaRequest:
     """The topic, as messages name it."""
     conf: Mapping[str, str] | None = None
     """The client's settings."""
+    group: str = ""
+    """The consumer group whose offsets are set; empty for other requests."""
 
     @property
     def user(self) -> str:
@@ -84,7 +86,8 @@ class KafkaRequest:
 class _Explanation:
     """The condition, message and hint for one kind of error.
 
-    Placeholders in the message: server, topic, user, verb, limit (of a transaction), said, part, seconds, paused, kind.
+    Placeholders in the message: server, topic, group, user, verb, limit (of a transaction), said, part, seconds,
+    paused, kind.
     Placeholder in the hint: rights.
     """
 
@@ -115,11 +118,13 @@ _NOT_READY: Final = ""  # replaced by the operation's condition in _CONDITIONS
 _CONDITIONS: Final = {
     KafkaOperation.READ: "SOURCE_NOT_READY",
     KafkaOperation.WRITE: "SINK_NOT_READY",
+    KafkaOperation.COMMIT: "EXTERNAL_SYSTEM_ERROR",
     KafkaOperation.RUN: "EXTERNAL_SYSTEM_ERROR",
 }
 _RIGHTS: Final = {
     KafkaOperation.READ: "READ and DESCRIBE on the topic",
     KafkaOperation.WRITE: "WRITE and DESCRIBE on the topic",
+    KafkaOperation.COMMIT: "READ and DESCRIBE on the topic",
     KafkaOperation.RUN: "READ and DESCRIBE on each topic that is read, WRITE and DESCRIBE on each that is written",
 }
 _AT_LEAST: Final = "OPTIONS ('processingGuarantee' = 'atLeastOnce') needs no transactions."
@@ -177,7 +182,7 @@ _NO_GROUP: Final = _Explanation(
 _NO_COMMITTED_BATCHES: Final = _Explanation(
     _NOT_READY,
     "{server} does not allow {user} to store the committed batches in a consumer group.",
-    f"Allow READ (and DELETE, to clean up) on groups with the prefix '{PREFIX}'. Alternatively, {_AT_LEAST}",
+    f"Allow READ (and DELETE, to clean up) on groups with the prefix '{OWN_GROUPS}'. Alternatively, {_AT_LEAST}",
 )
 _NOT_FETCHED: Final = re.compile(r"Cannot fetch record for offset \d+ in \d+ milliseconds")
 _NO_TLS: Final = replace(
@@ -217,7 +222,7 @@ _BY_KIND: Final = {
     "TransactionalIdAuthorizationException": _Explanation(
         _NOT_READY,
         "{server} does not allow {user} to write in transactions.",
-        f"Allow WRITE and DESCRIBE on transactional ids with the prefix '{PREFIX}'. Alternatively, {_AT_LEAST}",
+        f"Allow WRITE and DESCRIBE on transactional ids with the prefix '{OWN_GROUPS}'. Alternatively, {_AT_LEAST}",
     ),
     "UnsupportedVersionException": _Explanation(
         _NOT_READY, "{server} has no transactions, so jobs cannot write to it exactly once: {said}", _AT_LEAST
@@ -243,6 +248,21 @@ _IN_PARTS: Final = {
     "GroupAuthorizationException": _NO_COMMITTED_BATCHES,
     "RecordTooLargeException": replace(
         _TOO_LARGE, message=f"{_TOO_LARGE.message} Nothing of its part of the batch was written."
+    ),
+}
+_HAS_MEMBERS: Final = _Explanation(
+    _NOT_READY,
+    "The consumer group {group} of {server} has members, whose offsets are those of the group.",
+    "Stop these consumers, or give the job a group of its own.",
+)
+_IN_GROUPS: Final = {
+    "GroupAuthorizationException": _Explanation(
+        _NOT_READY,
+        "{server} does not allow {user} to commit offsets of the consumer group {group}.",
+        "Allow READ on the group.",
+    ),
+    **dict.fromkeys(
+        ("UnknownMemberIdException", "StaleMemberEpochException", "IllegalGenerationException"), _HAS_MEMBERS
     ),
 }
 # Kafka's client distinguishes these errors only by their message.
@@ -391,7 +411,8 @@ def _find_explanation(failure: KafkaFailure, request: KafkaRequest) -> _Explanat
         return _UNREACHABLE
     if "Authentication" in kind and kind not in _BY_KIND:
         return _NOT_ACCEPTED
-    special = {KafkaOperation.RUN: _IN_RUNS, KafkaOperation.WRITE: _IN_PARTS}.get(request.operation, {})
+    tables = {KafkaOperation.RUN: _IN_RUNS, KafkaOperation.WRITE: _IN_PARTS, KafkaOperation.COMMIT: _IN_GROUPS}
+    special = tables.get(request.operation, {})
     return special.get(kind) or _BY_KIND.get(kind)
 
 
@@ -407,6 +428,7 @@ def _fill(message: str, failure: KafkaFailure, request: KafkaRequest) -> str:
     text = message.format(
         server=request.server,
         topic=request.topic,
+        group=request.group,
         user=request.user,
         verb=request.operation.value,
         limit=f"{request.transaction_seconds:g} s",

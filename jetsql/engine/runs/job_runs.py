@@ -24,6 +24,7 @@ from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.engine.runs.streaming_runs import StreamingRun
+from jetsql.engine.runs.topics.commit_group import find_commit_group
 from jetsql.engine.runs.topics.topic_acceptance import accept_topics
 from jetsql.engine.runs.topics.topic_watch import TopicWatch
 from jetsql.engine.session.job_sessions import JobSessions
@@ -220,6 +221,7 @@ class JobRuns:
             lease=lease,
             progress=progress,
             topics=topics,
+            group=find_commit_group(session, self._sinks.catalog, self._checkpoints, job, report),
             systems=self._systems,
             sink_rows=sink_rows,
         )

@@ -22,6 +22,7 @@ from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.access.job_rights import lost_rights, needed_rights
 from jetsql.jobs.model.job import Job, Plan, SinkPlan
 from jetsql.jobs.model.table_names import split_table
+from jetsql.jobs.planning.option_rules import COMMIT_GROUP
 from jetsql.jobs.planning.sink_traits import traits_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -54,12 +55,15 @@ def _condition(error: Exception) -> str | None:
 
 
 def check_writes(owner: str, plan: Plan, sinks: JobSinks) -> None:
-    """Check the rights on all tables that a job writes; those on what it reads are checked with its body.
+    """Check the rights on all tables that a job writes, and on topics whose offsets it sets in a consumer group.
+
+    Those on what it reads are checked with its body.
 
     Raises StatementError NOT_ALLOWED, in the same words for a table that the owner cannot see and for a missing one.
     """
     if not is_restricted(sinks.spark, owner):
         return
+    _check_group(owner, plan, sinks)
     for written in plan.sinks:
         check_folder(owner, written, sinks)
     for right, table in needed_rights(plan, sinks.side_tables(plan)):
@@ -71,6 +75,22 @@ def check_writes(owner: str, plan: Plan, sinks: JobSinks) -> None:
         needed, on = (Right.CREATE, f"the schema of {table}") if on_schema else (right, table)
         message = f"The user {owner} lacks the right {needed.value} on {on}, which the job needs."
         raise StatementError("NOT_ALLOWED", message, hint="Ask an admin to grant it.")
+
+
+def _check_group(owner: str, plan: Plan, sinks: JobSinks) -> None:
+    """Check the right to set offsets of a consumer group, which other consumers of the topics may use.
+
+    The login of the table can set those of all its groups. Raises StatementError NOT_ALLOWED.
+    """
+    if plan.options.commit_group is None:
+        return
+    for source in plan.analysis.sources:
+        if not source.is_topic or is_allowed(sinks.spark, owner, Right.MODIFY, source.name):
+            continue
+        seen = any(is_allowed(sinks.spark, owner, each, source.name) for each in (Right.SELECT, Right.INSERT))
+        table = source.name if seen else "a table USING kafka that it reads through a view"
+        message = f"The user {owner} lacks the right MODIFY on {table}, which the option '{COMMIT_GROUP}' needs."
+        raise StatementError("NOT_ALLOWED", message, hint="Ask an admin to grant it, or leave out the option.")
 
 
 def check_folder(owner: str, written: SinkPlan, sinks: JobSinks) -> None:

@@ -22,6 +22,7 @@ from jetsql.engine.errors.table_source_errors import explain_removed_file
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.runs.analysis import ResolvedBody
+from jetsql.engine.runs.topics.commit_group import CommitGroup
 from jetsql.engine.runs.topics.topic_watch import TopicWatch
 from jetsql.engine.sinks import SinkWriter, consume_rows, stored_rows
 from jetsql.engine.watchdogs.external_systems import ExternalSystems
@@ -74,6 +75,8 @@ class RunContext:
     """The newest batches of the checkpoint before the run."""
     topics: TopicWatch
     """The Kafka topics that a streaming run reads and writes."""
+    group: CommitGroup | None
+    """The consumer group that shows the offsets of the run; None for a job without the option."""
     systems: ExternalSystems
     """The systems whose outage can be the reason of an error."""
     sink_rows: dict[int, dict[str, int]]

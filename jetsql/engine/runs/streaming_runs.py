@@ -35,6 +35,8 @@ from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _EVENTS_SECONDS = 5.0
+_GROUP_SECONDS: Final = 3.0
+"""The time for which the end of a run waits for the last offsets of its consumer group."""
 _INTERRUPTED: Final = "java.lang.InterruptedException"
 """The class of the error with which Spark ends a batch that it plans while the query is stopped."""
 _REPLACED: Final = ("JETSQL.SOURCE_CHANGED", "JETSQL.SINK_CHANGED")
@@ -77,6 +79,8 @@ class StreamingRun:
         tag_thread(sc, context.job)
         try:
             self._query = writer.start()
+            if context.group is not None:
+                context.group.start()
         finally:
             tag_thread(sc, None)
             self._started.set()
@@ -108,12 +112,14 @@ class StreamingRun:
             graceful = bool(java(self._context.session).stream.Queries.stop(query._jsq, int(deadline_seconds * 1000)))
         except Exception:
             if self._ended.is_set():
+                self._close_group(0.0)
                 return False
             self._stopping.clear()  # the run continues, so its end will be reported
             raise
         # Events arrive in order, so all batches have been reported before the end. A stopped Spark sends no events.
         if not is_stopped(self._context.session):
             self._ended.wait(_EVENTS_SECONDS)
+            self._close_group()
             if graceful:
                 self._report_failure(query)
         return graceful
@@ -141,6 +147,8 @@ class StreamingRun:
         self._has_progress = self._has_progress or kind in ("progress", "idle")
         self._has_committed = self._has_committed or kind == "progress"
         self._was_idle = self._was_idle or kind == "idle"
+        if self._context.group is not None and kind in ("progress", "idle"):
+            self._context.group.note_progress()
         if kind == "wait":
             self._begun_after = int(detail)
         elif kind == "progress":
@@ -233,6 +241,7 @@ class StreamingRun:
     def _end(self) -> None:
         self._started.wait()
         if is_stopped(self._context.session):
+            self._close_group(0.0)
             return  # another program has stopped Spark; the job continues with the engine's next start
         java(self._context.session).stream.Queries.release(self._context.session._jsparkSession, self._listener)
         query = self._query
@@ -240,12 +249,19 @@ class StreamingRun:
         self._query = self._listener = None
         if query is not None and not self._stopping.is_set():
             self._report_end(query)
+        if not self._stopping.is_set():  # `stop` closes it after it has completed the log of commits
+            self._close_group()
         self._context.topics.close()
         self._context.writer.close()
 
     def _report_end(self, query: StreamingQuery) -> None:
         if not self._report_failure(query):
+            self._close_group()  # a completed job has shown all offsets
             self._context.report(self._end_without_error())
+
+    def _close_group(self, seconds: float = _GROUP_SECONDS) -> None:
+        if self._context.group is not None:
+            self._context.group.close(seconds)
 
     def _report_failure(self, query: StreamingQuery) -> bool:
         """Report the error that ended the query, once, and return whether there is one.

@@ -56,16 +56,16 @@ def check_topic(spark: SparkSession, table: TableFacts, operation: KafkaOperatio
     operation: the job's operation on the topic, for the message.
     """
     java(spark).kafka.KafkaConnector.load(spark._jsparkSession)
-    topic, conf = KafkaTopic.of_table(table), revealed(spark, _client_conf(table.options))
+    topic, conf = KafkaTopic.of_table(table), revealed(spark, client_conf(table.options))
     try:
         _describe(spark, topic.name, conf)
     except Py4JJavaError as error:
         request = KafkaRequest(operation, f"Kafka {topic.servers}", topic.name, conf)
-        raise explain_failure(_innermost_failure(error.java_exception), request) from error
+        raise explain_failure(innermost_failure(error.java_exception), request) from error
 
 
-def _client_conf(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the client settings in a table's OPTIONS, with short timeouts."""
+def client_conf(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the client settings in a table's OPTIONS, with short timeouts and references to secrets."""
     return {key[6:]: value for key, value in options.items() if key.lower().startswith("kafka.")} | _TIMEOUTS
 
 
@@ -112,7 +112,7 @@ class TopicReader:
         Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
         """
         names, pattern = list_topics(self._table), self._table.option("subscribepattern")
-        conf = revealed(self._spark, _client_conf(self._table.options))
+        conf = revealed(self._spark, client_conf(self._table.options))
         try:
             if self._client is None:
                 self._client = java(self._spark).kafka.topics.TopicReader.open(json.dumps(conf))
@@ -120,7 +120,7 @@ class TopicReader:
         except Py4JJavaError as error:
             topic = KafkaTopic.of_table(self._table)
             request = KafkaRequest(self._operation, f"Kafka {topic.servers}", topic.name or pattern, conf)
-            raise explain_failure(_innermost_failure(error.java_exception), request) from error
+            raise explain_failure(innermost_failure(error.java_exception), request) from error
         ids: dict[str, str] = json.loads(text)
         return ids
 
@@ -139,6 +139,10 @@ def list_topics(table: TableFacts) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
-def _innermost_failure(throwable: Any) -> KafkaFailure:
+def innermost_failure(throwable: Any, step: str = "connect") -> KafkaFailure:
+    """Return the failure of a Java error: the innermost one, because Kafka wraps its errors several times.
+
+    step: the step of the client that failed, see `KafkaFailure`.
+    """
     *_, innermost = causes(throwable)
-    return KafkaFailure(short_class_name(class_name(innermost)), str(innermost.getMessage()), "connect")
+    return KafkaFailure(short_class_name(class_name(innermost)), str(innermost.getMessage()), step)

@@ -184,8 +184,6 @@ def _is_outage(cause: Cause | None) -> bool:
 
 def job_topics(analysis: Analysis) -> tuple[tuple[str, KafkaOperation], ...]:
     """Return the tables of the topics that a job uses, with the job's operation on each."""
-    read = [
-        (source.name, KafkaOperation.READ) for source in analysis.sources if source.format == "kafka" and source.created
-    ]
+    read = [(source.name, KafkaOperation.READ) for source in analysis.sources if source.is_topic]
     written = [(sink.table, KafkaOperation.WRITE) for sink in analysis.sinks if traits_of(sink).is_topic]
     return (*read, *written)

@@ -87,6 +87,14 @@ class SinkNotice:
 
 
 @dataclass(frozen=True)
+class GroupNotice:
+    """The consumer group that shows the job's offsets does not follow it; the run continues."""
+
+    run: RunId
+    message: str
+
+
+@dataclass(frozen=True)
 class RowsChecked:
     """The rows of a batch were checked by the rules of the job and written, or a run has found these counts."""
 
@@ -152,6 +160,7 @@ RuntimeEvent = (
     | RunCompleted
     | RunFailed
     | SinkNotice
+    | GroupNotice
     | RowsChecked
     | ResourceNotice
     | ResourceExhausted

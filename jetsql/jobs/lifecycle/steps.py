@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jetsql.jobs.lifecycle.events import ChangeOwner, CleanupFailed, Event, Outcome, Step
-from jetsql.jobs.lifecycle.runtime import ResourceNotice, RowsChecked, SinkNotice
+from jetsql.jobs.lifecycle.runtime import GroupNotice, ResourceNotice, RowsChecked, SinkNotice
 from jetsql.jobs.lifecycle.step_context import (
     StepContext,
     describe_cause,
@@ -80,6 +80,11 @@ def change_owner(job: Job, event: ChangeOwner, context: StepContext) -> Step:
 def record_sink_notice(job: Job, event: SinkNotice, context: StepContext) -> Step:
     """Write a notice about the sink to the history."""
     return note(job, "sink notice", event.message)
+
+
+def record_group_notice(job: Job, event: GroupNotice, context: StepContext) -> Step:
+    """Write a notice about the consumer group to the history."""
+    return note(job, "consumer group notice", event.message)
 
 
 def record_counts(job: Job, event: RowsChecked, context: StepContext) -> Step:

@@ -49,6 +49,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
+    GroupNotice,
     ResourceExhausted,
     ResourceNotice,
     RestartRequested,
@@ -272,6 +273,7 @@ TABLE: Final[Mapping[type, Row]] = {
         completing=stop.restart_while_stopping,
     ),
     SinkNotice: _same(steps.record_sink_notice),
+    GroupNotice: _same(steps.record_group_notice),
     RowsChecked: _same(steps.record_counts),
     ResourceNotice: _run_row(
         not_running=steps.stale,

@@ -65,6 +65,7 @@ from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
+from jetsql.jobs.planning.commit_groups import check_group_unused
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
 from jetsql.request import ENGINE, Caller
@@ -182,7 +183,7 @@ class Manager:
         """Store a new job and start it.
 
         Raises StatementError JOB_ALREADY_EXISTS, SNAPSHOT_NOT_FOUND, STATEMENT_CANCELLED, and as
-        `check_overwrite_conflicts`.
+        `check_overwrite_conflicts` and `check_group_unused`.
         """
         request.current().cancellation.check()
         caller = request.current().caller
@@ -283,7 +284,9 @@ class Manager:
     def _submit(self, job: Job, caller: Caller) -> JobView:
         self._check_open()
         self._check_source_snapshot(job)
-        check_overwrite_conflicts(job.plan, None, self._live_jobs(), self.access.jobs_seen_by(caller))
+        sees = self.access.jobs_seen_by(caller)
+        check_overwrite_conflicts(job.plan, None, self._live_jobs(), sees)
+        check_group_unused(job.plan, self._live_jobs(), sees)
         step = self._step(job, Submit())
         failpoint("storing", job.name, step=step.history_event)
         self.store.add(step.job, self._row(job, step, caller, first=True))
@@ -315,21 +318,29 @@ class Manager:
 
     def _apply_for_user(self, job_id: str, event: UserEvent, caller: Caller) -> Step:
         self._check_open()
-        self._check_tables(job_id, event, caller)
+        self._check_conflicts(job_id, event, caller)
         step = self._apply(job_id, event, caller)
         if step.outcome is Outcome.REFUSED:
             message = f"Job {step.job.name} {step.message}."
             raise StatementError("WRONG_STATUS", message, hint=step.hint)
         return step
 
-    def _check_tables(self, job_id: str, event: UserEvent, caller: Caller) -> None:
-        """Check the tables of a job that gets another version, or starts again, see `check_overwrite_conflicts`."""
+    def _check_conflicts(self, job_id: str, event: UserEvent, caller: Caller) -> None:
+        """Check the tables and the consumer group of a job that gets another version or options, or starts again.
+
+        Raises StatementError as `check_overwrite_conflicts` and `check_group_unused`.
+        """
         sees = self.access.jobs_seen_by(caller)
         others = [job for job in self._live_jobs() if job.id != job_id]
         if isinstance(event, Update):
             check_overwrite_conflicts(event.version.plan, None, others, sees)
-        elif isinstance(event, Resume) or (isinstance(event, AlterOptions) and event.resume):
+            check_group_unused(event.version.plan, others, sees)
+        elif isinstance(event, AlterOptions):
+            check_group_unused(event.plan, others, sees)
+        if isinstance(event, Resume) or (isinstance(event, AlterOptions) and event.resume):
             job = (self.registry.get(job_id) or self._stored(job_id)).job
+            if isinstance(event, Resume):
+                check_group_unused(job.plan, others, sees)
             if job.status in (Status.SUSPENDED, Status.COMPLETED):
                 running = (other for other in others if other.status is not Status.SUSPENDED)
                 check_overwrite_conflicts(job.plan, None, running, sees)

@@ -63,6 +63,11 @@ class Source:
     reads_changes: bool = False  # the change data feed of a Delta table, in which replaced rows are changes
 
     @property
+    def is_topic(self) -> bool:
+        """Return whether it is a table USING kafka."""
+        return self.format == "kafka" and self.created != 0
+
+    @property
     def keeps_malformed_lines(self) -> bool:
         """Return whether malformed lines are rows of NULLs, as in the earlier release that has created the job."""
         return self.format.lower() in FILE_FORMATS and not self.on_error

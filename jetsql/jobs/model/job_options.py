@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Final
 
 from jetsql.errors import Span
 from jetsql.jobs.model.body_analysis import OutputMode
 from jetsql.language.statement import OptionText
+
+OWN_GROUPS: Final = "jetsql-"
+"""The prefix of the transactional ids and consumer groups by which JetSQL writes topics exactly once."""
 
 
 class Guarantee(Enum):
@@ -52,6 +56,7 @@ class Options:
     state_ttl_millis: int | None = None
     apply_group: str | None = None
     accepted_topics: tuple[str, ...] = ()
+    commit_group: str | None = None
     spark_confs: Mapping[str, str] = field(default_factory=dict)  # the job's own `spark.*` settings
     given: Mapping[str, str] = field(default_factory=dict)  # all that the user set, in canonical spelling
 

@@ -36,6 +36,7 @@ SIDE_TABLE: Final = "table:"
 SINK_ON_ERROR: Final = "sink.on.error"
 SINK_ON_ERROR_MOST: Final = "sink.on.error.most"
 ACCEPTED_TOPICS: Final = "acceptedTopics"
+COMMIT_GROUP: Final = "kafka.commit.group"
 
 
 def check_idle_timeout(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
@@ -161,6 +162,21 @@ def check_accepted_topics(analysis: Analysis, options: Options, mode: OutputMode
             "INVALID_OPTION_VALUE",
             f"The option '{ACCEPTED_TOPICS}' does not apply to this job: it {reason}.",
             hint="Remove the option.",
+        )
+
+
+def check_commit_group(analysis: Analysis, options: Options, mode: OutputMode | None) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE for a job that reads no topic as a stream."""
+    if options.commit_group is None:
+        return
+    reason = "" if analysis.streaming else _NO_STREAM
+    if not reason and not any(source.is_topic for source in analysis.sources):
+        reason = "it streams from no table USING kafka"
+    if reason:
+        raise StatementError(
+            "INVALID_OPTION_VALUE",
+            f"No consumer group can show the offsets of this job: {reason}.",
+            hint=f"Leave out '{COMMIT_GROUP}'. It applies to jobs that read a topic with FROM STREAM.",
         )
 
 

@@ -16,14 +16,16 @@ from typing import Final, TypeVar
 
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import OutputMode
-from jetsql.jobs.model.job_options import Guarantee, Options, StatementOptions, Trigger
+from jetsql.jobs.model.job_options import OWN_GROUPS, Guarantee, Options, StatementOptions, Trigger
 from jetsql.jobs.planning.option_rules import (
     ACCEPTED_TOPICS,
+    COMMIT_GROUP,
     SIDE_TABLE,
     SINK_ON_ERROR,
     SINK_ON_ERROR_MOST,
     OptionCheck,
     check_accepted_topics,
+    check_commit_group,
     check_idle_timeout,
     check_late_rows,
     check_state_ttl,
@@ -36,6 +38,7 @@ _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
 APPLY_GROUP: Final = "applyGroup"
 _TOPIC_ID: Final = re.compile(r"[\w-]{22}", re.ASCII)
 _MAX_INTEGER: Final = 2**63 - 1
+_MAX_GROUP_BYTES: Final = 32767  # of a text in Kafka's protocol
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,14 @@ def _name(text: str) -> str:
     if not text.strip():
         raise ValueError(text)
     return text
+
+
+def _group(text: str) -> str:
+    """Return the name of a consumer group that is not one of the engine's own."""
+    group = text.strip()
+    if not group or group.startswith(OWN_GROUPS) or len(group.encode()) > _MAX_GROUP_BYTES:
+        raise ValueError(text)
+    return group
 
 
 def _topic_ids(text: str) -> tuple[str, ...]:
@@ -313,6 +324,15 @@ OPTIONS: Final[tuple[OptionSpec, ...]] = (
         "The new topics that the job continues with: it reads them from their first message.",
         _topic_ids,
         check=check_accepted_topics,
+    ),
+    OptionSpec(
+        COMMIT_GROUP,
+        "commit_group",
+        f"the name of a consumer group of this job alone, which does not begin with {OWN_GROUPS}",
+        "none",
+        "The consumer group that shows the job's offsets to Kafka's own tools. The job never reads them.",
+        _group,
+        check=check_commit_group,
     ),
 )
 

@@ -44,14 +44,14 @@ def _check_reader(plan: Plan, body: Body | None, job: Job, sees: Sees) -> None:
         sources = f"Read the sources of {job.name} instead, or create" if sees(job) else "Create"
         raise StatementError(
             "UNSUPPORTED_QUERY",
-            f"Cannot read {table} as a stream: {_shown(job, sees)} replaces its rows with each result.",
+            f"Cannot read {table} as a stream: {describe_job(job, sees)} replaces its rows with each result.",
             place=None if body is None else _place_of(body, table),
             hint=f"{feed}{sources} a batch job without STREAM.",
         )
     if _streams_results(plan) and _reads(job.plan.analysis, plan.analysis.sink.table):
         raise StatementError(
             "UNSUPPORTED_QUERY",
-            f"Cannot replace the rows of {plan.analysis.sink.table}: {_shown(job, sees)} reads it as a stream.",
+            f"Cannot replace the rows of {plan.analysis.sink.table}: {describe_job(job, sees)} reads it as a stream.",
             place=None if body is None else body.target,
             hint="Use INSERT INTO, or write to another table.",
         )
@@ -66,7 +66,7 @@ def _check_writer(plan: Plan, body: Body | None, job: Job, sees: Sees) -> None:
             continue
         named = f"{table}, which" if sees(job) else "another table that"
         shown = "the table" if name_key(table) == name_key(sink.table) else f"{named} has the same rows,"
-        writer = _shown(job, sees)
+        writer = describe_job(job, sees)
         if _replaces_table(job.plan):
             message = f"Cannot write to {sink.table}: {writer} replaces the rows of {shown} with each result."
         else:
@@ -81,7 +81,8 @@ def _check_writer(plan: Plan, body: Body | None, job: Job, sees: Sees) -> None:
         )
 
 
-def _shown(job: Job, sees: Sees) -> str:
+def describe_job(job: Job, sees: Sees) -> str:
+    """Return the job as a message names it to the caller."""
     return f"the job {job.name}" if sees(job) else "a job of another user"
 
 

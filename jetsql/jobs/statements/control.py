@@ -19,6 +19,7 @@ from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, Plan, Status
 from jetsql.jobs.model.job_options import Guarantee, StatementOptions, Trigger
 from jetsql.jobs.planning.compatibility import compare_plans
+from jetsql.jobs.planning.option_rules import COMMIT_GROUP
 from jetsql.jobs.planning.options import parse_options, spec_of
 from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.protected_confs import protection_reason
@@ -30,7 +31,7 @@ from jetsql.jobs.statements.command_result import (
     error_text,
     no_job_result,
 )
-from jetsql.jobs.statements.creation.create_checks import check_confs, check_real_time, check_writes
+from jetsql.jobs.statements.creation.create_checks import check_confs, check_group, check_real_time, check_writes
 from jetsql.jobs.statements.lookup import find_job
 from jetsql.jobs.statements.replaced_sinks import accept_sinks
 from jetsql.jobs.statements.snapshot import await_snapshot, check_has_state, describe_snapshot, new_snapshot_request
@@ -183,7 +184,9 @@ def alter_options(manager: Manager, statement: AlterJobOptions) -> Table:
     branches = [(branch.verb, None) for branch in job.body.branches]
     plan = make_plan(job.plan.analysis, options, job.body.verb, None, branches)
     _check_state_compatible(job, plan, options)
-    check_writes(manager, plan, job.owner, options.value_place("lateRows"))
+    place = options.value_place("lateRows") or options.value_place(COMMIT_GROUP)
+    check_writes(manager, plan, job.owner, place)
+    check_group(manager, options, plan, job)
     if plan.options.trigger is Trigger.REAL_TIME and plan.options.trigger is not job.plan.options.trigger:
         check_real_time(manager, job.body, plan, options, job)
     event = AlterOptions(plan, job.plan, tuple(options.texts), statement.resume)

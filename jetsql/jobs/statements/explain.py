@@ -17,7 +17,7 @@ from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.sink_traits import replaces_part, traits_of
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.creation.create import describe_notes, initial_snapshot, unexpected_single_read
-from jetsql.jobs.statements.creation.create_checks import check_tables, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_conflicts, make_statement_plan
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.real_time_note import describe_real_time
 from jetsql.jobs.statements.creation.replace import explain_update
@@ -40,7 +40,7 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
         table, kept = (f"Table:       {description}",), without_secrets(create)
     plan = make_statement_plan(manager, create, options, session)
     live = find_job_to_create(manager, create)
-    check_tables(manager, create, plan, None if live is None else live.job)
+    check_conflicts(manager, create, options, plan, None if live is None else live.job)
     # Spark's plan shows what views of other users read, and the folders of tables.
     is_admin = manager.access.is_admin
     spark = manager.runtime.explain(create.body, plan, statement.formatted) if is_admin else _HIDDEN_PLAN
@@ -102,6 +102,8 @@ def decisions(plan: Plan) -> Iterator[str]:
         idle_millis = plan.options.idle_timeout_millis
         if idle_millis is not None:
             yield f"Idle source: does not hold back the watermark after {idle_millis} ms without rows"
+        if plan.options.commit_group is not None:
+            yield f"Group:       the consumer group {plan.options.commit_group} shows the offsets of committed batches"
 
 
 def describe_source(source: Source) -> str:

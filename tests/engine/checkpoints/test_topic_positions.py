@@ -10,6 +10,7 @@ from jetsql.engine.checkpoints.checkpoint_copies import select_files_as_of
 from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, read_source_range
 from jetsql.engine.checkpoints.topic_positions import (
     forget_offsets,
+    read_next_offsets,
     read_topic_ids,
     topics_before,
     topics_with_offsets,
@@ -133,3 +134,14 @@ def test_a_job_without_a_committed_batch_forgets_its_initial_offsets() -> None:
     files |= {"c/sources/0/0": '\0v1\n{"orders":{"0":5},"more":{"0":2}}', "c/sources/1/0": "x"}
     forget_offsets(system, "c", Progress(4, None), {0: ["orders"]})
     assert files == {"c/sources/0/0": '\0v1\n{"more":{"0":2}}', "c/sources/1/0": "x"}
+
+
+def test_next_offsets_are_those_after_the_committed_batch() -> None:
+    files, of_spark = checkpoint()
+    files["c/commits/3"] = files["c/commits/2"] = "v1"
+    files["c/sources/2/0"] = 'v1\n{"late":{"0":8}}'
+    offsets = {0: {"orders": {"0": 5, "1": 7}, "more": {"0": 2}}, 2: {"late": {"0": 8}}}
+    assert read_next_offsets(of_spark, "c", (0, 2, 3)) == offsets
+    begun = Files({"c/sources/0/0": 'v1\n{"orders":{"0":4}}', "c/offsets/0": entry('{"orders":{"0":9}}')})
+    assert read_next_offsets(cast(FileSystem, begun), "c", (0,)) == {0: {"orders": {"0": 4}}}
+    assert read_next_offsets(cast(FileSystem, Files()), "c", (0,)) == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -252,3 +253,19 @@ def test_table_on_a_pattern_is_as_wide_as_its_connection(messages: Restricted) -
     finally:
         messages.run_as_owner("GRANT USAGE ON CONNECTION broker TO ann")
         messages.run("DROP TABLE own.wide")
+
+
+def test_consumer_group_needs_the_right_to_modify_its_topic(messages: Restricted) -> None:
+    """Refuse it otherwise: the login of the table can set the offsets of other consumers."""
+    text = "EXPLAIN CREATE JOB j OPTIONS ('kafka.commit.group' = 'taken') AS INSERT INTO s.inbox SELECT id, name FROM "
+    messages.run(f"{text} STREAM own.k")
+    messages.run_as_owner("CREATE VIEW s.of_topic AS SELECT id, 'x' AS name FROM hr.k")
+    for grant in ("SELECT ON VIEW s.of_topic TO ann", "INSERT ON TABLE s.inbox TO bob"):
+        messages.run_as_owner(f"GRANT {grant}")
+    for user, table, named in (("bob", "own.k", "spark_catalog.own.k"), ("ann", "s.of_topic", "a table USING kafka")):
+        with pytest.raises(PySparkException, match=f"user {user} lacks the right MODIFY on {named}") as caught:
+            messages.run(f"{text} STREAM {table}", messages.session(user))
+        assert "hr" not in re.split(r"\W", str(caught.value))
+    messages.run_as_owner("GRANT MODIFY ON TABLE own.k TO bob")
+    messages.run(f"{text} STREAM own.k", messages.session("bob"))
+    messages.run_as_owner("DROP VIEW s.of_topic")

@@ -43,6 +43,7 @@ from jetsql.jobs.lifecycle.events import (
 )
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
+    GroupNotice,
     ResourceExhausted,
     ResourceNotice,
     RestartRequested,
@@ -87,6 +88,7 @@ EVENTS: dict[type, Event] = {
     RunFailed: RunFailed(RUN, RETRYABLE_ERROR),
     RestartRequested: RestartRequested(RUN, "the dimension was overwritten"),
     SinkNotice: SinkNotice(RUN, "staged files were gone"),
+    GroupNotice: GroupNotice(RUN, "the group has members"),
     RowsChecked: RowsChecked(RUN, (RuleCount("valid", "id > 0", "WARN", 3, 1),)),
     ResourceNotice: ResourceNotice(RUN, "1,024 files are open"),
     ResourceExhausted: ResourceExhausted(RUN, ENDANGERS),
@@ -144,6 +146,7 @@ CELLS = {
     RunFailed: ". N N X X X X X ~ ~ ~ ~",
     RestartRequested: ". S S . . . . . ~ ~ ~ ~",
     SinkNotice: ". . . . . . . . . . . .",
+    GroupNotice: ". . . . . . . . . . . .",
     RowsChecked: ". . . . . . . . . . . .",
     ResourceNotice: "~ . . . . . . . ~ ~ ~ ~",
     ResourceExhausted: ". X X X X . . X ~ ~ ~ ~",

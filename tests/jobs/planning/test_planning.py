@@ -36,7 +36,7 @@ def plan(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, /, **options
     return make_plan(of or analysis(), typed, verb, TARGET)
 
 
-def error_of(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, **options: str) -> StatementError:
+def error_of(of: Analysis | None = None, verb: Verb = Verb.INSERT_INTO, /, **options: str) -> StatementError:
     with raises(StatementError) as caught:
         plan(of, verb, **options)
     return caught.value
@@ -492,3 +492,20 @@ def test_accepted_topics() -> None:
         assert error.condition == "JETSQL.INVALID_OPTION_VALUE" and error.place == at_value("acceptedTopics", TOPIC_ID)
     for value in ("", "orders", f"{TOPIC_ID};{TOPIC_ID}", f"{TOPIC_ID},"):
         assert "ids of Kafka topics" in error_of(of_topic, acceptedTopics=value).hint
+
+
+def test_consumer_group_needs_a_stream_of_a_topic() -> None:
+    of_topic = analysis(sources=(source("files"), replace(source("orders"), format="kafka", created=1)))
+    options = {"kafka.commit.group": " shown "}
+    assert plan(of_topic).options.commit_group is None
+    for trigger in ("interval", "availableNow"):
+        assert plan(of_topic, trigger=trigger, **options).options.commit_group == "shown"
+    topic = sink("db.s.t", kind=SinkKind.KAFKA, provider="kafka")
+    only_topics = replace(of_topic, sources=of_topic.sources[1:], sinks=(topic,))
+    assert plan(only_topics, trigger="realTime", **options).options.commit_group == "shown"
+    for other in (analysis(), replace(of_topic, streaming=False)):
+        error = error_of(other, **options)
+        assert error.condition == "JETSQL.INVALID_OPTION_VALUE"
+        assert error.place == at_value("kafka.commit.group", " shown ")
+    for value in ("", " ", "jetsql-1", "x" * 32768):
+        assert "does not begin with jetsql-" in error_of(of_topic, **{"kafka.commit.group": value}).hint

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from confluent_kafka import KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -70,6 +70,18 @@ class Kafka(Broker):
 
     def add_partitions(self, topic: str, total: int) -> None:
         self.admin.create_partitions([NewPartitions(topic, total)])[topic].result(REQUEST_SECONDS)
+
+    def group_offsets(self, group: str) -> dict[str, dict[int, int]]:
+        """Return the offsets of a consumer group by topic and partition, without becoming a member."""
+        topics = self.admin.list_topics(timeout=REQUEST_SECONDS).topics
+        places = [TopicPartition(name, number) for name, topic in topics.items() for number in topic.partitions]
+        consumer = Consumer(self.client() | {"group.id": group})
+        offsets: dict[str, dict[int, int]] = {}
+        for place in consumer.committed(places, REQUEST_SECONDS):
+            if place.offset >= 0:
+                offsets.setdefault(place.topic, {})[place.partition] = place.offset
+        consumer.close()
+        return offsets
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Delete the messages before an offset, as a topic's retention does."""

@@ -84,7 +84,7 @@ class TopicWatch:
         self._files = checkpoints.files
         self._checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
         self._progress: Callable[[], Progress] = partial(checkpoints.read_progress, job)
-        self._sources = _kafka_sources(catalog, job)
+        self._sources = kafka_sources(catalog, job)
         self._sinks = _kafka_sinks(catalog, job)
         self._sink_readers = [TopicReader(spark, table, KafkaOperation.WRITE) for table in self._sinks]
         self._lock = threading.Lock()
@@ -264,13 +264,13 @@ def _replaced(table: TableFacts, name: str, before: str, now: str, source: int |
     return ReplacedTopic(name, KafkaTopic.of_table(table).servers, before, now, source, table.name)
 
 
-def _kafka_sources(catalog: Catalog, job: Job) -> dict[int, TableFacts]:
+def kafka_sources(catalog: Catalog, job: Job) -> dict[int, TableFacts]:
     """Return the Kafka tables that a streaming job reads as streams, by the number of the source."""
     analysis = job.plan.analysis
     tables = (
         (number, catalog.table(source.name))
         for number, source in enumerate(analysis.sources)
-        if analysis.streaming and source.format == "kafka" and source.created
+        if analysis.streaming and source.is_topic
     )
     return {number: table for number, table in tables if table is not None}
 

@@ -28,7 +28,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from jetsql import failpoints
-from jetsql.engine.errors.kafka_errors import PREFIX, KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
+from jetsql.engine.errors.kafka_errors import KafkaFailure, KafkaOperation, KafkaRequest, explain_failure
 from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.jvm.throwables import causes, throwable_of
 from jetsql.engine.session.catalog import TableFacts
@@ -45,6 +45,7 @@ from jetsql.engine.sinks.refused import ROW_NUMBER, RefusedRow, SelectiveWriter
 from jetsql.engine.spark.startup import is_lost, is_stopped
 from jetsql.errors import StatementError
 from jetsql.failpoints import failpoint
+from jetsql.jobs.model.job_options import OWN_GROUPS
 
 _LOG: Final = logging.getLogger(__name__)
 _PREFLIGHT_MILLIS: Final = 10_000
@@ -165,7 +166,7 @@ def _java(spark: SparkSession) -> Any:
 
 
 def _id_prefix(job_id: str) -> str:
-    return f"{PREFIX}{job_id}-"
+    return f"{OWN_GROUPS}{job_id}-"
 
 
 def check_transactions(spark: SparkSession, table: TableFacts) -> None:

@@ -28,7 +28,7 @@ from jetsql.jobs.planning.option_changes import OptionDifference, option_differe
 from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.single_read import SingleRead, find_single_read
 from jetsql.jobs.statements.command_result import CommandResult, error_text
-from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_conflicts, check_reachable, make_statement_plan
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.real_time_note import describe_real_time
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
@@ -71,7 +71,7 @@ def _create(
     """Create a new job. Raises _Conflict, and as `create`."""
     plan = make_statement_plan(manager, statement, options, session)
     snapshot = initial_snapshot(manager, statement, options, plan)
-    check_tables(manager, statement, plan)
+    check_conflicts(manager, statement, options, plan)
     check_reachable(manager, statement, plan)
     job = Job(
         id=job_id or manager.new_id(),

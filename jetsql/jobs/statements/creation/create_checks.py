@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jetsql.errors import ErrorPlace, Span, StatementError
 from jetsql.jobs.access.rights_table import USER_SETTINGS
 from jetsql.jobs.lifecycle.runtime import UserSession
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Plan
 from jetsql.jobs.model.job_options import StatementOptions, Trigger
+from jetsql.jobs.planning.commit_groups import check_group_unused
 from jetsql.jobs.planning.compatibility import has_utc_windows
+from jetsql.jobs.planning.option_rules import COMMIT_GROUP
 from jetsql.jobs.planning.output_mode import modes_of
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.planning.planner import make_plan
@@ -106,15 +110,27 @@ def check_writes(manager: Manager, plan: Plan, owner: str, place: Span | None) -
         manager.runtime.check_writes(plan, owner)
 
 
-def check_tables(manager: Manager, statement: CreateJob, plan: Plan, job: Job | None = None) -> None:
-    """Check that other jobs let this one write its tables. job: the one that the statement replaces.
+def check_conflicts(
+    manager: Manager, statement: CreateJob, options: StatementOptions, plan: Plan, job: Job | None = None
+) -> None:
+    """Check that other jobs let this one write its tables and its consumer group. job: the one that is replaced.
 
-    Raises StatementError RELATION_READ_ONLY at the sink's name, and as `check_overwrite_conflicts`.
+    Raises StatementError RELATION_READ_ONLY at the sink's name, and as `check_overwrite_conflicts` and `check_group`.
     """
     if statement.kind is None:  # otherwise the table belongs to this job
         _check_own_tables(manager, statement.body, plan)
-    others = (view.job for view in manager.registry.live() if job is None or view.job.id != job.id)
-    check_overwrite_conflicts(plan, statement.body, others, manager.access.sees_job)
+    check_overwrite_conflicts(plan, statement.body, _other_jobs(manager, job), manager.access.sees_job)
+    check_group(manager, options, plan, job)
+
+
+def check_group(manager: Manager, options: StatementOptions, plan: Plan, job: Job | None) -> None:
+    """Raise StatementError INVALID_OPTION_VALUE at the option when another job has the consumer group."""
+    with ErrorPlace(options.value_place(COMMIT_GROUP)):
+        check_group_unused(plan, _other_jobs(manager, job), manager.access.sees_job)
+
+
+def _other_jobs(manager: Manager, job: Job | None) -> Iterator[Job]:
+    return (view.job for view in manager.registry.live() if job is None or view.job.id != job.id)
 
 
 def _check_own_tables(manager: Manager, body: Body, plan: Plan) -> None:

@@ -22,7 +22,7 @@ from jetsql.jobs.planning.compatibility import StateCompatibility
 from jetsql.jobs.planning.option_changes import describe_option_changes
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
-from jetsql.jobs.statements.creation.create_checks import check_reachable, check_tables, make_statement_plan
+from jetsql.jobs.statements.creation.create_checks import check_conflicts, check_reachable, make_statement_plan
 from jetsql.jobs.statements.lookup import compare_visible
 from jetsql.language.statement import CreateJob
 
@@ -45,7 +45,7 @@ def replace_job(
     if _is_same(job, statement, plan) and job.status is Status.RUNNING:
         return CommandResult(job, "The job already has this statement; it continues.")
     compatibility = check_compatible(manager, job, plan, statement, options)
-    check_tables(manager, statement, plan, job)
+    check_conflicts(manager, statement, options, plan, job)
     check_reachable(manager, statement, plan)
     try:
         updating = manager.apply(job, Update(_make_version(manager, statement, plan, job), job.plan)).job

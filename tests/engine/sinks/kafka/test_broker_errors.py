@@ -115,6 +115,23 @@ def test_missing_read_permission_names_the_source() -> None:
     assert (error.condition, error.hint) == ("JETSQL.SOURCE_NOT_READY", "Allow READ and DESCRIBE on the topic.")
 
 
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("GroupAuthorizationException", "allow ann to commit offsets of the consumer group shown. Allow READ on the g"),
+        ("TopicAuthorizationException", "not allow ann to commit offsets of the topic sums. Allow READ and DESCRIBE"),
+        ("UnknownMemberIdException", "The consumer group shown of Kafka b:9092 has members"),
+        ("TimeoutException", "cannot be reached"),
+        ("InvalidGroupIdException", "reports an error: InvalidGroupIdException: No."),
+    ],
+)
+def test_errors_of_a_consumer_group(kind: str, words: str) -> None:
+    request = KafkaRequest(KafkaOperation.COMMIT, "Kafka b:9092", "sums", CONF, "shown")
+    step = "connect" if kind == "TimeoutException" else "set"
+    error = explain_failure(KafkaFailure(kind, "No.", step), request)
+    assert words in f"{error.message} {error.hint}"
+
+
 # --- in a run of Spark's connector -----------------------------------------------------------------------------------
 
 
