@@ -261,7 +261,7 @@ def _kafka_option_problems(found: list[Token]) -> Iterator[Found]:
             if not _OF_FORMAT_OR_CLIENT.match(given.name):
                 yield _unknown_kafka_option(given.name, key)
         elif option.is_refused:
-            message = f"Cannot set '{given.name}' for a Kafka table: JetSQL and Spark set it themselves."
+            message = f"Cannot set '{given.name}' for a Kafka table: {option.refusal}."
             yield Found(ProblemLevel.ERROR, f"{PREFIX}OPTION_NOT_CHANGEABLE", message, key, "Leave it out.")
         elif option.has_only_choices and unquote(given.value.text).lower() not in option.choices:
             choices = ", ".join(f"'{each}'" for each in option.choices)

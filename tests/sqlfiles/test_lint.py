@@ -280,6 +280,7 @@ def test_a_hint_names_no_other_variable_without_a_value() -> None:
         ("'retries' '5'", "UNKNOWN_OPTION", "Options of Kafka's clients begin with 'kafka.'"),
         ("'value.format' = 'jsn'", "INVALID_OPTION_VALUE", "It must be one of 'json', 'csv', 'avro'"),
         ("'kafka.transactional.id' = 'x'", "OPTION_NOT_CHANGEABLE", "Leave it out."),
+        ("'kafka.commit.group' = 'x'", "OPTION_NOT_CHANGEABLE", "Leave it out."),
         ("'VALUE.FORMAT' = 'JSON', kafka.linger.ms '5', 'json.timestampFormat' = 'x'", "", ""),
         ("'avro.schema.registry.header.X-Key' = 'secret:env:X', 'startingOffsets' = '{}'", "", ""),
     ],

@@ -36,10 +36,12 @@ class KafkaOption:
     """A phrase for its values, in Markdown; empty for an option without one."""
     text: str = ""
     """Sentences that explain it, in Markdown; empty for an option that is the same as in Spark or Kafka."""
+    refusal: str = "JetSQL and Spark set it themselves"
+    """The reason why no table can have it, if it is refused."""
 
     @property
     def is_refused(self) -> bool:
-        """Return whether JetSQL sets the option itself, so that no table can."""
+        """Return whether no table can have the option."""
         return self.kind == _REFUSED
 
     @property
@@ -57,9 +59,8 @@ def kafka_options() -> tuple[KafkaOption, ...]:
 def _option(row: Mapping[str, object]) -> KafkaOption:
     names, choices = row["names"], row.get("choices", ())
     assert isinstance(names, list) and isinstance(choices, (list, tuple))
-    return KafkaOption(
-        tuple(names), str(row["kind"]), tuple(choices), str(row.get("values", "")), str(row.get("text", ""))
-    )
+    texts = {name: str(row[name]) for name in ("values", "text", "refusal") if name in row}
+    return KafkaOption(tuple(names), str(row["kind"]), tuple(choices), **texts)
 
 
 @cache

@@ -144,6 +144,7 @@ def test_statements_refused_at_the_table_name(sql: Sql, text: str, words: str) -
         ("'topic' = 'another'", "OPTION_NOT_CHANGEABLE", "'topic'"),
         ("'value.format' = 'csv'", "OPTION_NOT_CHANGEABLE", "'value.format'"),
         ("'kafka.value.deserializer' = 'x'", "OPTION_NOT_CHANGEABLE", "'kafka.value"),
+        ("'kafka.commit.group' = 'x'", "OPTION_NOT_CHANGEABLE", "'kafka.commit"),
     ],
 )
 def test_options_of_a_query_are_checked_at_their_places(sql: Sql, option: str, condition: str, at: str) -> None:

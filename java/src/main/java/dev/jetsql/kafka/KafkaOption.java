@@ -14,14 +14,17 @@ import java.util.stream.Collectors;
  * An option of Kafka tables, of `grammar/kafka_options.json`. Completion, hover and the
  * documentation read the same file.
  *
- * @param kind the kind of its values, see `KafkaOptionValues`; `refused` for an option that JetSQL
- *     sets itself
+ * @param kind the kind of its values, see `KafkaOptionValues`; `refused` for an option that no
+ *     table can have
  * @param choices its values, which are the only ones if the kind is `choice`
  * @param isOfTable whether it defines the table. Jobs, dead letters and requests to the broker use
  *     the table's options, not those of a query.
+ * @param refusal the reason why no table can have it, if it is refused
  */
-record KafkaOption(String name, String kind, List<String> choices, boolean isOfTable) {
+record KafkaOption(
+    String name, String kind, List<String> choices, boolean isOfTable, String refusal) {
   private static final String REFUSED = "refused";
+  private static final String OWN = "JetSQL and Spark set it themselves";
 
   /** All options in the order of the file. */
   static final List<KafkaOption> ALL = read();
@@ -34,7 +37,7 @@ record KafkaOption(String name, String kind, List<String> choices, boolean isOfT
     return BY_NAME.get(lower(name));
   }
 
-  /** Returns whether JetSQL sets an option itself, so that no table can. */
+  /** Returns whether no table can have an option. */
   static boolean isRefused(String name) {
     var option = of(name);
     return option != null && option.isRefused();
@@ -52,7 +55,11 @@ record KafkaOption(String name, String kind, List<String> choices, boolean isOfT
         for (String name : texts(row.get("names")))
           options.add(
               new KafkaOption(
-                  name, kind, texts(row.path("choices")), row.path("table").asBoolean()));
+                  name,
+                  kind,
+                  texts(row.path("choices")),
+                  row.path("table").asBoolean(),
+                  row.path("refusal").asText(OWN)));
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -15,8 +15,8 @@ final class KafkaOptionErrors {
   private KafkaOptionErrors() {}
 
   static RuntimeException fixed(Origin origin, String name) {
-    return notChangeable(
-        origin, "Cannot set '" + name + "' for a Kafka table: JetSQL and Spark set it themselves.");
+    String reason = KafkaOption.of(name).refusal();
+    return notChangeable(origin, "Cannot set '" + name + "' for a Kafka table: " + reason + ".");
   }
 
   static RuntimeException notChangeable(Origin origin, String message) {
