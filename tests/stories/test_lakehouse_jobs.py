@@ -287,11 +287,11 @@ def test_changes_of_a_written_table_are_passed_on(lake: LakeTables, verb: str, k
 
 
 def test_rules_check_the_rows_of_a_lake_table(lake: LakeTables) -> None:
-    t = lake.create("t", "id INT, name STRING", key_columns="id")
+    t = lake.create("t", "id INT, name STRING")
     lake.sql(
         "CREATE JOB j (CONSTRAINT named EXPECT (name <> 'b') ON VIOLATION DROP ROW,"
         f" CONSTRAINT small EXPECT (id < 10) ON VIOLATION INTO TABLE wrong) {QUICK}"
-        f" AS SINK INTO {t} SELECT id, name FROM STREAM events"
+        f" AS INSERT INTO {t} SELECT id, name FROM STREAM events"
     )
     lake.feed((30, "c"), (4, "d"), (5, "b"))
     lake.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
@@ -300,3 +300,18 @@ def test_rules_check_the_rows_of_a_lake_table(lake: LakeTables) -> None:
     assert [row[0] for row in lake.sql("SELECT row FROM wrong")] == ['{"id":30,"name":"c"}']
     counts = "SELECT rule, rows, violations FROM jetsql.expectations WHERE job = 'j' AND rows > 0"
     assert sorted(lake.sql(counts)) == [("named", 5, 2), ("small", 5, 1)]
+
+
+def test_rows_that_a_lake_table_cannot_convert_are_kept(lake: LakeTables) -> None:
+    t = lake.create("t", "id INT, name STRING NOT NULL")
+    kept = f"{QUICK[:-1]}, 'sink.on.error' = 'table:kept')"
+    query = "SELECT if(id = 300, 3000000000, id) AS id, nullif(name, 'b') AS name FROM STREAM events"
+    lake.sql(f"CREATE JOB j {kept} AS INSERT INTO {t} {query}")
+    lake.feed((300, "c"), (4, "d"))
+    lake.sql("WAIT FOR JOB j UNTIL IDLE TIMEOUT 60")
+    repeated(lake)
+    assert lake.rows("t") == [(1, "a"), (4, "d")]
+    assert sorted(row[0] for row in lake.sql("SELECT row FROM kept")) == [
+        '{"id":2,"name":null}',
+        '{"id":3000000000,"name":"c"}',
+    ]

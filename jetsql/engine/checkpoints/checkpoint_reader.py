@@ -71,9 +71,15 @@ def _log_offset(offset: object) -> int:
 
 
 def read_initial_offset(files: FileSystem, checkpoint: str, source: int) -> object:
-    """Return the offset that a source has stored before its first batch; None without one."""
+    """Return the offset that a source has stored before its first batch; None without one.
+
+    A source of files stores the list of its files there, a line for each.
+    """
     text = files.read_if_there(f"{checkpoint}/sources/{source}/0")
-    return None if text is None else json.loads(text[text.index("{") :])
+    if text is None:
+        return None
+    first = json.loads(text[text.index("{") :].splitlines()[0])
+    return None if isinstance(first.get("path"), str) else first
 
 
 def fill_offset_gap(files: FileSystem, checkpoint: str) -> None:

@@ -6,6 +6,8 @@ returns the rows before their conversion, each with its error, which Spark evalu
 
 from __future__ import annotations
 
+import json
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -14,6 +16,8 @@ from jetsql.engine.jvm.java_classes import java
 from jetsql.engine.sinks import BatchWriter, SinkContext, SinkWriter, StreamWriter, WrappingSink, stored_rows
 from jetsql.engine.sinks.refused.refused_rows_table import RefusedRowsTable, find_refused_rows_table
 from jetsql.failpoints import failpoint
+from jetsql.jobs.model.table_names import quoted_table
+from jetsql.jobs.planning.sink_traits import traits_of
 
 
 def with_converted_rows(context: SinkContext, writer: SinkWriter) -> SinkWriter:
@@ -30,6 +34,7 @@ class ConvertedSink(WrappingSink):
 
     def __init__(self, context: SinkContext, writer: BatchWriter, table: RefusedRowsTable) -> None:
         super().__init__(writer)
+        self._context = context
         self._job = context.job.name
         self._table = table
         self._converted: Any = None
@@ -40,7 +45,8 @@ class ConvertedSink(WrappingSink):
         super().recover()
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        self._converted = java(rows.sparkSession).refused.ConvertedRows.of(rows._jdf)
+        required = json.dumps(self._required_columns)
+        self._converted = java(rows.sparkSession).refused.ConvertedRows.of(rows._jdf, required)
         return super().encode_rows(rows) if self._converted is None else self._frame(self._converted.rows(), rows)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -66,6 +72,15 @@ class ConvertedSink(WrappingSink):
     def discard(self) -> None:
         self._table.discard()
         super().discard()
+
+    @cached_property
+    def _required_columns(self) -> list[str]:
+        """Return the columns that must have a value. A lake table checks them when its files are written."""
+        sink = self._context.sink_plan.sink
+        if not traits_of(sink).has_commits:
+            return []
+        fields = self._context.spark.table(quoted_table(sink.table)).schema
+        return [field.name for field in fields if not field.nullable]
 
     @staticmethod
     def _frame(rows: Any, like: DataFrame) -> DataFrame:

@@ -29,6 +29,7 @@ import scala.collection.immutable.IndexedSeq;
  */
 public final class ConversionError extends NodeExpression {
   private static final long serialVersionUID = 1L;
+  private static final String NO_VALUE = "NOT_NULL_ASSERT_VIOLATION";
   private static final StructType TYPE =
       new StructType()
           .add("sqlstate", DataTypes.StringType, false)
@@ -60,11 +61,20 @@ public final class ConversionError extends NodeExpression {
     } catch (Exception e) {
       if (!(e instanceof SparkThrowable known) || known.getSqlState() == null)
         throw Exceptions.raise(e);
-      return new GenericInternalRow(
-          new Object[] {
-            UTF8String.fromString(known.getSqlState()), UTF8String.fromString(e.getMessage())
-          });
+      // Spark's message is about classes of Scala.
+      if (NO_VALUE.equals(known.getCondition()))
+        return error("23502", "NULL in a column that must have a value: " + column(known) + ".");
+      return error(known.getSqlState(), e.getMessage());
     }
+  }
+
+  private static InternalRow error(String state, String message) {
+    return new GenericInternalRow(
+        new Object[] {UTF8String.fromString(state), UTF8String.fromString(message)});
+  }
+
+  private static String column(SparkThrowable error) {
+    return error.getMessageParameters().getOrDefault("walkedTypePath", "").strip();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package dev.jetsql.refused;
 
 import dev.jetsql.common.ApprovedPlans;
+import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
@@ -10,6 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -60,8 +62,14 @@ public final class ConvertedRows {
             () -> Dataset.ofRows(table.sparkSession(), new Project(Sequences.of(output), query)));
   }
 
-  /** Returns the rows of an INSERT before their conversion, or null if there is none. */
-  public static ConvertedRows of(Dataset<Row> rows) {
+  /**
+   * Returns the rows of an INSERT before their conversion, or null if none can fail.
+   *
+   * @param required the columns of the table that must have a value, as a JSON array of names
+   */
+  public static ConvertedRows of(Dataset<Row> rows, String required) {
+    var names = new TreeSet<String>(String.CASE_INSENSITIVE_ORDER);
+    for (var name : Json.read(required)) names.add(name.asText());
     var projects = new ArrayList<Project>();
     var lowest = -1;
     for (var plan = rows.queryExecution().analyzed();
@@ -70,11 +78,23 @@ public final class ConvertedRows {
       if (isConversion(project)) lowest = projects.size();
       projects.add(project);
     }
-    if (lowest < 0) return null;
-    var converted = List.copyOf(Plans.list(projects.get(0).projectList()));
-    for (var project : projects.subList(1, lowest + 1))
-      converted = replaced(converted, valuesOf(project));
-    return new ConvertedRows(rows, projects.get(lowest).child(), converted);
+    var query = rows.queryExecution().analyzed();
+    var converted = List.<NamedExpression>copyOf(Plans.list(query.output()));
+    if (lowest >= 0) {
+      query = projects.get(lowest).child();
+      for (var project : projects.subList(0, lowest + 1))
+        converted = replaced(converted, valuesOf(project));
+    }
+    var checked = converted.stream().map(column -> checked(column, names)).toList();
+    if (lowest < 0 && checked.equals(converted)) return null;
+    return new ConvertedRows(rows, query, checked);
+  }
+
+  /** Returns a column whose conversion fails for NULL if it must have a value. */
+  private static NamedExpression checked(NamedExpression column, Set<String> required) {
+    var value = column instanceof Alias alias ? alias.child() : (Expression) column;
+    if (!required.contains(column.name()) || !value.nullable()) return column;
+    return Plans.renamed(new AssertNotNull(value, Sequences.of(column.name())), column);
   }
 
   public Dataset<Row> rows() {
