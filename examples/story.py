@@ -102,6 +102,9 @@ class _StorySink:
     def show_error(self, text: str) -> None:
         say(text)
 
+    def print_message(self, text: str) -> None:
+        say(text)
+
     @contextmanager
     def report_if_slow(self, what: str) -> Iterator[None]:
         yield

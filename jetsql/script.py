@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Final, Protocol
 
 from jetsql.errors import EngineError, JetSQLError, StatementError
+from jetsql.jobs.model.redact_sql import redact_sql
 from jetsql.language import Fragment, Substituted, split, substitute
 from jetsql.language.variables import unset_variables
 from jetsql.output import render
@@ -23,6 +24,7 @@ from jetsql.output.result_sink import OutputClosed, ResultSink
 
 VARIABLE_PREFIX = "JETSQL_VAR_"
 
+_FORMS_FOR_USERS: Final = (Format.TABLE, Format.VERTICAL)
 
 _COMMAND: Final = StatementError(
     "PARSE_SYNTAX_ERROR",
@@ -126,13 +128,15 @@ def run(
     sink: ResultSink,
     form: Format,
     keep_going: bool,
+    echo: bool = False,
 ) -> ScriptOutcome:
     """Run the statements and show their results; stop at the first failure unless `keep_going`.
 
-    Raises OutputClosed, and KeyboardInterrupt when the user interrupts.
+    echo: print each statement before it runs, without its secrets. Raises OutputClosed, and KeyboardInterrupt when the
+    user interrupts.
     """
     outcome = ScriptOutcome.SUCCEEDED
-    printer = _Printer(sink, form)
+    printer = _Printer(sink, form, echo)
     for step in steps:
         error = step if isinstance(step, Diagnostic) else _run_statement(step, engine, printer)
         sink.flush()
@@ -152,24 +156,47 @@ class _EngineDiagnostic(Diagnostic):
 
 
 class _Printer:
-    """Show results, separated by an empty line unless the form is JSON."""
+    """Show results, separated by an empty line unless the form is JSON, and the statements before them.
 
-    def __init__(self, sink: ResultSink, form: Format) -> None:
+    In forms that programs read, the statements are messages, so that the results can be parsed.
+    """
+
+    def __init__(self, sink: ResultSink, form: Format, echo: bool) -> None:
         self.sink = sink
         self._form = form
+        self._echo = echo
         self._parts = form is not Format.JSON
-        self._shown = False
+        self._is_begun = False
+        self._is_announced = False  # the newest line is the statement of the next result
+
+    def show_statement(self, step: PreparedStatement) -> None:
+        if not self._echo:
+            return
+        line = f"{redact_sql(step.filled.text)};"
+        if self._form not in _FORMS_FOR_USERS:
+            self.sink.print_message(line)
+            return
+        self._is_announced = False
+        self._begin_part()
+        self.sink.write_line(line)
+        self.sink.flush()  # the statement may take long
+        self._is_announced = True
 
     def show(self, rows: Rows) -> None:
         for index, line in enumerate(render.render_lines(rows, self._form)):
-            if index == 0 and self._shown and self._parts:
-                self.sink.write_line("")
-            self._shown = True
+            if index == 0:
+                self._begin_part()
             self.sink.write_line(line)
+
+    def _begin_part(self) -> None:
+        if self._is_begun and self._parts and not self._is_announced:
+            self.sink.write_line("")
+        self._is_begun, self._is_announced = True, False
 
 
 def _run_statement(step: PreparedStatement, engine: StatementEngine, printer: _Printer) -> Diagnostic | None:
     text = step.text
+    printer.show_statement(step)
     try:
         with printer.sink.report_if_slow(f"{step.script.name}:{step.script.line(step.start)}: running"):
             printer.show(engine.run(text))

@@ -20,6 +20,7 @@ class RecordingSink:
     def __init__(self, full: int | None = None) -> None:
         self.lines: list[str] = []
         self.errors: list[str] = []
+        self.messages: list[str] = []
         self.began: list[str] = []
         self._full = full
 
@@ -31,6 +32,9 @@ class RecordingSink:
     def show_error(self, text: str) -> None:
         self.errors.append(text)
 
+    def print_message(self, text: str) -> None:
+        self.messages.append(text)
+
     @contextmanager
     def report_if_slow(self, what: str) -> Iterator[None]:
         self.began.append(what)
@@ -41,16 +45,16 @@ class RecordingSink:
 
 
 def run_text(
-    text: str, form: Format = Format.CSV, keep_going: bool = False, **values: str
+    text: str, form: Format = Format.CSV, keep_going: bool = False, echo: bool = False, **values: str
 ) -> tuple[StubEngine, RecordingSink, ScriptOutcome]:
     engine, sink = StubEngine(), RecordingSink()
-    outcome = run(prepare([Script("f.sql", text)], values), engine, sink, form, keep_going)
+    outcome = run(prepare([Script("f.sql", text)], values), engine, sink, form, keep_going, echo)
     return engine, sink, outcome
 
 
 def error_lines(text: str, **values: str) -> list[str]:
     """Return the lines of the first error in a script."""
-    _, sink, _ = run_text(text, Format.CSV, False, **values)
+    _, sink, _ = run_text(text, Format.CSV, False, False, **values)
     return sink.errors[0].split("\n")
 
 
@@ -64,6 +68,42 @@ def test_statements_run_in_order_and_results_are_separated() -> None:
 
 def test_json_results_follow_each_other_directly() -> None:
     assert run_text("SELECT a; SELECT b", Format.JSON)[1].lines == ['{"c0":"a"}', '{"c0":"b"}']
+
+
+def test_echo_prints_each_statement_before_its_result() -> None:
+    _, sink, _ = run_text("SELECT ${v};\n-- talk\nNOTHING ;\nSELECT b,\n  c", Format.TABLE, echo=True, v="a")
+    assert sink.lines == [
+        *("SELECT a;", "c0", "--", "a"),
+        *("", "NOTHING;"),
+        *("", "SELECT b,\n  c;", "c0 | c1", "---+---", "b  | c"),
+    ]
+    assert sink.messages == []
+
+
+@pytest.mark.parametrize("form", [Format.CSV, Format.JSON, Format.MARKDOWN])
+def test_echo_leaves_results_for_programs_alone(form: Format) -> None:
+    text = "NOTHING; SELECT a; FAIL x; SELECT b"
+    _, sink, _ = run_text(text, form, keep_going=True, echo=True)
+    assert sink.lines == run_text(text, form, keep_going=True)[1].lines
+    assert sink.messages == ["NOTHING;", "SELECT a;", "FAIL x;", "SELECT b;"]
+
+
+@pytest.mark.parametrize("form", Format)
+def test_echo_shows_no_secrets(form: Format) -> None:
+    text = "SELECT 'password' '${pw}'; SET spark.token = hush; SELECT 'jdbc:x://ann:hush@db/d'; FAIL password => 'hush'"
+    _, sink, _ = run_text(text, form, keep_going=True, echo=True, pw="hush; '")
+    shown = [line for line in sink.lines + sink.messages if line.endswith(";")]
+    assert shown == [
+        *("SELECT 'password' '***';", "SET spark.token = ***;"),
+        *("SELECT 'jdbc:x://***@db/d';", "FAIL password => '***';"),
+    ]
+
+
+def test_echo_ends_when_the_reader_is_gone() -> None:
+    engine, sink = StubEngine(), RecordingSink(full=3)
+    with pytest.raises(OutputClosed):
+        run(prepare([Script("f.sql", "SELECT a; SELECT b")], {}), engine, sink, Format.VERTICAL, True, echo=True)
+    assert len(engine.texts) == 1
 
 
 def test_statements_keep_their_place_in_the_file() -> None:

@@ -152,6 +152,7 @@ def run(context: click.Context, /, files: tuple[str, ...], **params: Any) -> Non
       jetsql run setup.sql jobs.sql
       echo "SHOW ALL JOBS" | jetsql run -
       jetsql run --continue --format json checks.sql
+      jetsql run --echo jobs.sql > run.log
 
     The first statement that fails ends the run; with --continue, the run continues after it. Errors have the form
     FILE:LINE:COLUMN: [CONDITION] message. Scripts may contain variables: ${name} or ${name:-default}; $${ is a plain

@@ -40,6 +40,7 @@ class Flags:
     form: str | None = None
     variables: tuple[str, ...] = ()
     keep_going: bool = False
+    echo: bool = False
     embedded: bool = False
     stay: bool = False
     no_start: bool = False
@@ -65,6 +66,7 @@ class Flags:
             form=self.form or outer.form,
             variables=outer.variables + self.variables,
             keep_going=self.keep_going or outer.keep_going,
+            echo=self.echo or outer.echo,
             embedded=self.embedded or outer.embedded,
             stay=self.stay or outer.stay,
             no_start=self.no_start or outer.no_start,
@@ -188,6 +190,12 @@ OPTIONS: tuple[Callable[..., Any], ...] = (
     *ENGINE_OPTIONS,
     VARIABLES_OPTION,
     click.option("--continue", "keep_going", is_flag=True, help="Continue after a statement that failed."),
+    click.option(
+        "--echo",
+        is_flag=True,
+        help="Print each statement before its result, without its secrets; with --format csv, json and markdown to"
+        " standard error.",
+    ),
     click.option(
         "--embedded", is_flag=True, help="Run the engine in this process; its jobs stop gracefully when it ends."
     ),

@@ -30,7 +30,10 @@ def open_shell(flags: Flags) -> ExitCode:
         return execute(flags, ("-",))
     if not _is_terminal(sys.stdout):
         raise click.UsageError(_NEEDS_TERMINAL)
-    for name, is_given in (("--embedded", flags.embedded), ("--stay", flags.stay), ("--continue", flags.keep_going)):
+    for name, is_given in (
+        *(("--embedded", flags.embedded), ("--stay", flags.stay)),
+        *(("--continue", flags.keep_going), ("--echo", flags.echo)),
+    ):
         if is_given:
             raise click.UsageError(f"{name} does not apply to the shell. Use it with -e or `jetsql run`.")
     return _run_shell(flags)

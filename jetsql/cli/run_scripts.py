@@ -128,7 +128,7 @@ def _run_statements(
     from jetsql import script
     from jetsql.output.render import Format
 
-    outcome = script.run(steps, engine, console, Format(flags.form or "table"), flags.keep_going)
+    outcome = script.run(steps, engine, console, Format(flags.form or "table"), flags.keep_going, flags.echo)
     if outcome is script.ScriptOutcome.ENGINE_LOST:
         return ExitCode.NO_ENGINE
     if flags.stay and (outcome is script.ScriptOutcome.SUCCEEDED or flags.keep_going):

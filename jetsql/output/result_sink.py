@@ -15,6 +15,9 @@ class ResultSink(Protocol):
     def show_error(self, text: str) -> None:
         """Show an error, in one or more lines."""
 
+    def print_message(self, text: str) -> None:
+        """Print a text that is neither a result nor an error, in one or more lines."""
+
     def report_if_slow(self, what: str) -> AbstractContextManager[object]:
         """Report that `what` is running if the block takes long."""
 

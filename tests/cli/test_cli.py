@@ -105,6 +105,21 @@ def test_continue_runs_the_rest_and_sets_the_exit_code(jetsql: CommandLine) -> N
     assert "VARIABLE_NOT_SET" in ended.stderr
 
 
+def test_echo_prints_statements_next_to_their_results(jetsql: CommandLine) -> None:
+    ended = jetsql("run", "--echo", "-e", "SELECT a;\nFAIL password => 'hush'")
+    assert (ended.exit_code, ended.stdout) == (
+        ExitCode.STATEMENT_FAILED,
+        "SELECT a;\nc0\n--\na\n\nFAIL password => '***';\n",
+    )
+    assert ended.stderr.startswith("-e:2:18: [JETSQL.JOB_NOT_FOUND] ")
+
+
+def test_echo_leaves_csv_and_json_to_programs(jetsql: CommandLine) -> None:
+    for form, shown in (("json", '{"c0":"a"}\n'), ("csv", "c0\na\n")):
+        ended = jetsql("--echo", "--format", form, input="SELECT a;")
+        assert (ended.exit_code, ended.stdout, ended.stderr) == (ExitCode.SUCCESS, shown, "SELECT a;\n")
+
+
 @pytest.mark.parametrize("flags", [[], ["--continue"]])
 def test_broken_scripts_start_no_engine(jetsql: CommandLine, flags: Sequence[str]) -> None:
     Path("fine.sql").write_text("SELECT 'open")

@@ -19,6 +19,9 @@ class Transcript:
     def show_error(self, text: str) -> None:
         self.lines += text.split("\n")
 
+    def print_message(self, text: str) -> None:
+        self.lines += text.split("\n")
+
     @contextmanager
     def report_if_slow(self, what: str) -> Iterator[None]:
         yield
