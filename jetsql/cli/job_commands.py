@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -24,15 +23,6 @@ if TYPE_CHECKING:
     from jetsql.output.console import Console
     from jetsql.output.render import Format, Rows
 
-_JOB_COLUMNS: Final = (
-    "id",
-    "status",
-    "submission_time",
-    "name",
-    "delivery",
-    "rows_per_second",
-    "last_error",
-)
 _SNAPSHOT_COLUMNS: Final = ("created", "size_bytes", "job", "name", "batch")
 _FULL_SNAPSHOT_COLUMNS: Final = ("job_id", "owner", "age_seconds", "statement")
 _NAME_CHARS: Final = 24
@@ -45,21 +35,14 @@ JOB_ARGUMENT: Final = click.argument("job", metavar="JOB")
 @add_options(*ENGINE_OPTIONS)
 @click.pass_context
 def list_jobs(context: click.Context, /, all_jobs: bool, **params: Any) -> None:
-    """List the jobs, newest first.
+    """List the jobs, newest first, as SHOW JOBS does.
 
     \b
     Examples:
       jetsql list-jobs
       jetsql list-jobs -a --format json
     """
-    text = "SHOW ALL JOBS" if all_jobs else "SHOW JOBS"
-    context.exit(
-        run_query(
-            parse_flags(context, params),
-            text,
-            lambda rows, form: _format_table(select_columns(rows, _JOB_COLUMNS), form),
-        )
-    )
+    context.exit(run_query(parse_flags(context, params), "SHOW ALL JOBS" if all_jobs else "SHOW JOBS"))
 
 
 @click.command()
@@ -174,10 +157,11 @@ def list_snapshots(context: click.Context, /, full: bool, **params: Any) -> None
       jetsql list-snapshots -F --format vertical
     """
 
+    from jetsql.output.render import Format
+
     def shape(rows: Rows, form: Format) -> Rows:
-        return _format_table(
-            select_columns(rows, _SNAPSHOT_COLUMNS + (_FULL_SNAPSHOT_COLUMNS if full else ())), form, shorten=not full
-        )
+        selected = select_columns(rows, _SNAPSHOT_COLUMNS + (_FULL_SNAPSHOT_COLUMNS if full else ()))
+        return selected if full or form is not Format.TABLE else _shorten_job_names(selected)
 
     context.exit(run_query(parse_flags(context, params), "SHOW SNAPSHOTS", shape))
 
@@ -265,19 +249,13 @@ def job_reference(job: str) -> str:
     return quoted_name(job) if job_id is None else f"'{job_id}'"
 
 
-def _format_table(rows: FetchedRows, form: Format, shorten: bool = False) -> FetchedRows:
-    """Return rows with titles, and short names on request, for a table; other formats keep the column names."""
-    from jetsql.output.render import Format
-
-    if form is not Format.TABLE:
-        return rows
-    columns = tuple(replace(column, name=column.name.replace("_", " ").upper()) for column in rows.columns)
-    shortened = [shorten and column.name == "job" for column in rows.columns]
+def _shorten_job_names(rows: FetchedRows) -> FetchedRows:
+    shortened = [column.name == "job" for column in rows.columns]
     table = tuple(
         tuple(_shorten(value) if short else value for value, short in zip(row, shortened, strict=True))
         for row in rows.table
     )
-    return FetchedRows(columns, table)
+    return FetchedRows(rows.columns, table)
 
 
 def _shorten(name: str) -> str:

@@ -99,13 +99,16 @@ def test_job_life_cycle_in_commands(body: str) -> None:
     assert row("list-jobs", "-a")["last_error"] == "cancelled by user"
 
 
-def test_list_jobs_begins_as_jets_does(body: str) -> None:
-    submit("orders", body)
-    title, _, line = jetsql("list-jobs").stdout.splitlines()
-    assert re.split(r" +\| +", title)[:4] == ["ID", "STATUS", "SUBMISSION TIME", "NAME"]
-    assert re.split(r" +\| +", line)[1::2][:2] == ["RUNNING", "orders"]
-    names = jetsql("list-jobs", "--format", "csv").stdout.splitlines()[0]
-    assert names == "id,status,submission_time,name,delivery,rows_per_second,last_error"
+@pytest.mark.parametrize("form", ["table", "vertical", "csv", "json", "markdown"])
+def test_list_jobs_is_show_jobs(body: str, form: str) -> None:
+    for name in ("orders", 'a "b" | c', "ended"):
+        row("suspend", submit(name, body))
+    row("cancel", "ended")
+    for command, statement in ((["list-jobs"], "SHOW JOBS"), (["list-jobs", "-a"], "SHOW ALL JOBS")):
+        listed = jetsql(*command, "--format", form)
+        assert (listed.exit_code, listed.stderr) == (ExitCode.SUCCESS, "")
+        assert listed.stdout == jetsql("--format", form, "-e", statement).stdout
+    assert listed.stdout.count("orders") == 1
 
 
 @pytest.mark.parametrize("name", ["a `b` c", "0401-x", 'it\'s "x" \\n', "SELECT", "été 東", ".", "-"])
@@ -125,9 +128,9 @@ def test_snapshots(body: str) -> None:
     assert row("save-snapshot", "-C", long_name, "last words")["status"] == "FAILED"
     assert [snapshot["name"] for snapshot in rows("list-snapshots")] == ["last words", "friday"]
     short, full = jetsql("list-snapshots").stdout, jetsql("list-snapshots", "-F").stdout
-    assert re.split(r" +\| +", short.splitlines()[0]) == ["CREATED", "SIZE BYTES", "JOB", "NAME", "BATCH"]
+    assert re.split(r" +\| +", short.splitlines()[0]) == ["created", "size_bytes", "job", "name", "batch"]
     assert "orders of all the sho... |" in short and long_name not in short
-    assert long_name in full and "STATEMENT" in full
+    assert long_name in full and "statement" in full
     assert row("submit", "-n", "again", "-s", "friday", body)["status"] == "RUNNING"
     assert row("delete-snapshot", "friday")["message"] == "Dropped."
     ended = jetsql("delete-snapshot", "friday")
