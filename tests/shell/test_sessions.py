@@ -54,6 +54,15 @@ def test_enter_continues_an_incomplete_statement(shell: ShellSession, engine: Sh
     assert engine.entered_statements == ["SELECT\n  a"]
 
 
+@pytest.mark.parametrize("keys", ["emacs", "vi"])
+def test_pasted_keys_keep_their_white_space(
+    server: RunningServer, engine: ShellEngine, tmp_path: Path, keys: str
+) -> None:
+    text = "SELECT\ta,\r\t b,\n\t\t c,\r\r    d\r;\r"
+    another(server, tmp_path, text, settings=ShellSettings(timing=False, keys=keys))
+    assert engine.entered_statements == ["SELECT\ta,\n\t b,\n\t\t c,\n\n    d"]
+
+
 def test_key_runs_a_statement_without_semicolon(shell: ShellSession) -> None:
     assert shell("SELECT a" + ALT_ENTER) == TABLE.format("a")
 

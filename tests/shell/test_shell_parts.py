@@ -16,7 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_toolkit import PromptSession
 from prompt_toolkit.document import Document
-from prompt_toolkit.key_binding import KeyPressEvent
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress, KeyProcessor
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
@@ -34,7 +35,7 @@ from jetsql.shell.output import colours
 from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar
 from jetsql.shell.repl.dot_commands import ACTIONS
-from jetsql.shell.repl.keys import create_key_bindings
+from jetsql.shell.repl.keys import KeyPace, create_key_bindings
 from jetsql.shell.repl.prompt import suggestion
 from jetsql.shell.settings import settings_file
 from jetsql.shell.settings.shell_settings import SHELL_SPECS, ShellSettings, load_shell_settings
@@ -492,9 +493,21 @@ def test_commands_without_shell_do_not_import_it() -> None:
 
 
 def test_signal_at_the_end_of_the_prompt_is_ignored() -> None:
-    keys = create_key_bindings(ShellSettings, lambda text: None)
+    keys = create_key_bindings(ShellSettings, lambda text: None, KeyPace())
     [binding] = [each for each in keys.bindings if each.keys == (Keys.SIGINT,)]
     session: PromptSession[str] = PromptSession(key_bindings=keys, output=DummyOutput())
     event = KeyPressEvent(weakref.ref(session.app.key_processor), None, [], [], False)
     binding.handler(event)
     assert not session.app.is_done
+
+
+def test_keys_faster_than_typing_are_pasted() -> None:
+    times = iter([5.0, 5.001, 5.08, 5.2, 5.25])
+    pace, processor = KeyPace(lambda: next(times)), KeyProcessor(KeyBindings())
+    pasting = []
+    for waiting in ([], [], [], [Keys.CPRResponse, Keys.Tab], [Keys.Tab, "a"]):
+        processor.empty_queue()
+        processor.feed_multiple([KeyPress(key) for key in waiting])
+        pace.note_key(processor)
+        pasting.append(pace.is_pasting(processor))
+    assert pasting == [False, True, False, False, True]

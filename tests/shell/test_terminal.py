@@ -36,10 +36,52 @@ def test_a_first_session(tmp_path: Path, home: Path) -> None:
         assert shell.status_bar.startswith("engine up")
         shell.press("SELECT\r  nonsense,\r1;\r")
         shown = shell.wait_for("This is no statement")
-        assert "default> SELECT\n       |   nonsense,\n       |   1;\n" in shown
+        assert "default> SELECT\n       |   nonsense,\n       | 1;\n" in shown
         shell.press("\x04")
         shell.wait_for("The engine and its jobs continue")
         assert shell.wait_for_exit() == 0
+
+
+PASTED = [
+    "CREATE JOB orders_by_shop AS",
+    "INSERT INTO totals",
+    *(f"{'  ' * (number % 5)}SELECT shop_{number}, sum(amount) AS amount_{number}," for number in range(30)),
+    "",
+    "    FROM STREAM orders",
+    "GROUP BY 1",
+]
+
+
+@pytest.mark.parametrize("line_end", ["\r", "\n"])
+def test_pasted_lines_keep_their_indentation(tmp_path: Path, home: Path, line_end: str) -> None:
+    """Send pasted text as keys, as a terminal without bracketed paste does."""
+    with open_terminal(environment(tmp_path), lines=60) as shell:
+        shell.wait_for("engine up")
+        shell.press(line_end.join(PASTED))
+        shown = shell.wait_for("GROUP BY 1").split("default> ")[-1].splitlines()
+        assert [line.removeprefix("       |").removeprefix(" ") for line in shown[: len(PASTED)]] == PASTED
+        shell.press("\x03\x04")
+        assert shell.wait_for_exit() == 0
+
+
+def test_typed_lines_are_indented_as_the_line_before(tmp_path: Path, home: Path) -> None:
+    with open_terminal(environment(tmp_path)) as shell:
+        shell.wait_for("engine up")
+        shell.press("SELECT\r   a,")
+        shell.wait_for("       |    a,")
+        shell.press("\r")
+        shell.wait_for("a,\n       |")
+        shell.press("b")
+        shell.wait_for("default> SELECT\n       |    a,\n       |    b")
+        shell.press("\x03\x04")
+        assert shell.wait_for_exit() == 0
+
+
+def test_options_of_scripts_are_refused(tmp_path: Path) -> None:
+    for option in ("--echo", "--continue"):
+        with open_terminal(environment(tmp_path), option) as shell:
+            shell.wait_for(f"{option} does not apply to the shell.")
+            assert shell.wait_for_exit() == 2
 
 
 def test_input_before_the_engine_start_waits_for_it(tmp_path: Path, home: Path) -> None:

@@ -27,7 +27,7 @@ from jetsql.shell.input.input_history import FileHistory
 from jetsql.shell.output.colours import load_style, use_colours
 from jetsql.shell.output.highlighting import SqlLexer
 from jetsql.shell.output.status_bar import JobCounts, render_bar
-from jetsql.shell.repl.keys import create_key_bindings
+from jetsql.shell.repl.keys import KeyPace, create_key_bindings
 from jetsql.shell.settings.shell_settings import ShellSettings
 
 _MAX_NAME: Final = 30
@@ -59,6 +59,7 @@ class Prompt:
         self._jobs = jobs
         self._history = FileHistory(history, lambda: settings().history)
         self._error_shown = False
+        pace = KeyPace()
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
@@ -70,7 +71,7 @@ class Prompt:
             complete_while_typing=Condition(lambda: settings().completion == "typing"),
             complete_in_thread=False,
             bottom_toolbar=self._bar,
-            key_bindings=create_key_bindings(settings, self._history.add_entry),
+            key_bindings=create_key_bindings(settings, self._history.add_entry, pace),
             input_processors=[HighlightMatchingBracketProcessor()],
             enable_suspend=True,
             tempfile_suffix=".sql",
@@ -80,6 +81,7 @@ class Prompt:
         # No warning if the terminal does not report its cursor position: then the bar is below the text.
         self._session.app.renderer.cpr_not_supported_callback = None
         self._session.app.before_render += self._fit_menu
+        self._session.app.key_processor.before_key_press += pace.note_key
         self._typed = ""
         self._session.default_buffer.on_text_insert += self._insert
         self._session.default_buffer.on_text_changed += lambda buffer: on_key()
