@@ -254,3 +254,14 @@ def test_table_of_a_rule_needs_a_right(users: JobUsers) -> None:
     users.ann.drop_jobs()
     users.run("ALTER TABLE own.wrong OWNER TO bob")
     assert _outcome(users, f"{before} own.wrong) {body}")[0] == "JETSQL.NOT_ALLOWED"
+
+
+def test_table_of_refused_rows_needs_a_right(users: JobUsers) -> None:
+    body = "AS INSERT INTO s.inbox SELECT id + 3000000000, 'x' FROM STREAM s.orders"
+    for table in ("hr.kept", "s.kept", "s.hidden"):
+        assert _outcome(users, f"CREATE JOB b OPTIONS ('sink.on.error' = 'table:{table}') {body}")[0] == (
+            "JETSQL.NOT_ALLOWED"
+        )
+    users.run(f"CREATE JOB b OPTIONS ('sink.on.error' = 'table:own.kept') {body}", "ann")
+    users.run("WAIT FOR JOB b UNTIL IDLE TIMEOUT 60", "ann")
+    assert users.run("SELECT DISTINCT sqlstate FROM own.kept", "ann") == [("22003",)]

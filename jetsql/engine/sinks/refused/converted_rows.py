@@ -6,8 +6,6 @@ returns the rows before their conversion, each with its error, which Spark evalu
 
 from __future__ import annotations
 
-import json
-from functools import cached_property
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -45,8 +43,10 @@ class ConvertedSink(WrappingSink):
         super().recover()
 
     def encode_rows(self, rows: DataFrame) -> DataFrame:
-        required = json.dumps(self._required_columns)
-        self._converted = java(rows.sparkSession).refused.ConvertedRows.of(rows._jdf, required)
+        sink = self._context.sink_plan.sink
+        # A lake table checks that columns have values when its files are written.
+        checked = quoted_table(sink.table) if traits_of(sink).has_commits else ""
+        self._converted = java(rows.sparkSession).refused.ConvertedRows.of(rows._jdf, checked)
         return super().encode_rows(rows) if self._converted is None else self._frame(self._converted.rows(), rows)
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
@@ -72,15 +72,6 @@ class ConvertedSink(WrappingSink):
     def discard(self) -> None:
         self._table.discard()
         super().discard()
-
-    @cached_property
-    def _required_columns(self) -> list[str]:
-        """Return the columns that must have a value. A lake table checks them when its files are written."""
-        sink = self._context.sink_plan.sink
-        if not traits_of(sink).has_commits:
-            return []
-        fields = self._context.spark.table(quoted_table(sink.table)).schema
-        return [field.name for field in fields if not field.nullable]
 
     @staticmethod
     def _frame(rows: Any, like: DataFrame) -> DataFrame:

@@ -1,12 +1,12 @@
 package dev.jetsql.refused;
 
 import dev.jetsql.common.ApprovedPlans;
-import dev.jetsql.common.Json;
 import dev.jetsql.common.PartialFunctions;
 import dev.jetsql.common.Sequences;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RowJson;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +33,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.types.StructField;
 import scala.Option;
 
 /**
@@ -65,11 +67,11 @@ public final class ConvertedRows {
   /**
    * Returns the rows of an INSERT before their conversion, or null if none can fail.
    *
-   * @param required the columns of the table that must have a value, as a JSON array of names
+   * @param checked a table whose columns are checked for values, its quoted name, or empty
    */
-  public static ConvertedRows of(Dataset<Row> rows, String required) {
-    var names = new TreeSet<String>(String.CASE_INSENSITIVE_ORDER);
-    for (var name : Json.read(required)) names.add(name.asText());
+  public static ConvertedRows of(Dataset<Row> rows, String checked) {
+    var required = new TreeSet<String>(String.CASE_INSENSITIVE_ORDER);
+    if (!checked.isEmpty()) required.addAll(requiredColumns(rows.sparkSession(), checked));
     var projects = new ArrayList<Project>();
     var lowest = -1;
     for (var plan = rows.queryExecution().analyzed();
@@ -85,13 +87,23 @@ public final class ConvertedRows {
       for (var project : projects.subList(0, lowest + 1))
         converted = replaced(converted, valuesOf(project));
     }
-    var checked = converted.stream().map(column -> checked(column, names)).toList();
-    if (lowest < 0 && checked.equals(converted)) return null;
-    return new ConvertedRows(rows, query, checked);
+    var values = converted.stream().map(column -> withCheck(column, required)).toList();
+    if (lowest < 0 && values.equals(converted)) return null;
+    return new ConvertedRows(rows, query, values);
+  }
+
+  /** Returns the columns of a table that must have a value. */
+  private static List<String> requiredColumns(SparkSession session, String table) {
+    // The owner of a job may write a table that they must not read.
+    var schema = ApprovedPlans.call(() -> session.table(table)).schema();
+    return Arrays.stream(schema.fields())
+        .filter(field -> !field.nullable())
+        .map(StructField::name)
+        .toList();
   }
 
   /** Returns a column whose conversion fails for NULL if it must have a value. */
-  private static NamedExpression checked(NamedExpression column, Set<String> required) {
+  private static NamedExpression withCheck(NamedExpression column, Set<String> required) {
     var value = column instanceof Alias alias ? alias.child() : (Expression) column;
     if (!required.contains(column.name()) || !value.nullable()) return column;
     return Plans.renamed(new AssertNotNull(value, Sequences.of(column.name())), column);
