@@ -6,11 +6,13 @@ import itertools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, KafkaException
 
 from tests.conftest import Sql, until
+from tests.support.engines.service_engine import ServiceEngine
 from tests.support.servers.kafka import Kafka
 
 pytestmark = pytest.mark.spark
@@ -172,3 +174,36 @@ def test_group_of_a_job_in_real_time_mode(topics: Topics) -> None:
     topics.idle()
     topics.sql("SUSPEND JOB j")
     assert topics.offsets == {orders: {0: 4}}
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[ServiceEngine]:
+    """Return an engine that each call starts if it does not run."""
+    service = ServiceEngine(tmp_path / "home")
+    yield service
+    service.kill()
+
+
+@pytest.mark.slow
+def test_killed_engine_leaves_the_group_behind_its_job(kafka: Kafka, service: ServiceEngine) -> None:
+    topic, group = kafka.topic("groups.killed", 1), "groups.killed.shown"
+    table = f"CREATE TABLE numbers (id INT) {kafka.options(topic, value_format='json')}"
+    options = f"OPTIONS ({FAST}, 'kafka.commit.group' = '{group}')"
+    job = f"CREATE JOB j {options} AS INSERT INTO sink SELECT id FROM STREAM numbers"
+    kafka.send_json(topic, ({"id": number} for number in range(3)))
+    service.set("JETSQL_FAILPOINT", "sink-written:j@2")
+    service("-e", f"{table}; CREATE TABLE sink (id INT) USING parquet; {job}")
+    until(lambda: kafka.group_offsets(group) == {topic: {0: 3}})
+    kafka.send_json(topic, [{"id": 3}, {"id": 4}])
+    until(lambda: not service.processes())
+    assert kafka.group_offsets(group) == {topic: {0: 3}}  # the second batch is written, and not committed
+    service.set("JETSQL_FAILPOINT", "")
+    service("-e", "WAIT FOR JOB j UNTIL IDLE")
+    until(lambda: kafka.group_offsets(group) == {topic: {0: 5}})
+    kafka.send_json(topic, [{"id": 5}])
+    service("-e", "WAIT FOR JOB j UNTIL IDLE")
+    service.kill()
+    assert kafka.group_offsets(group)[topic][0] in (5, 6)
+    service("-e", "WAIT FOR JOB j UNTIL IDLE")  # begins with the offsets of the checkpoint
+    until(lambda: kafka.group_offsets(group) == {topic: {0: 6}})
+    assert service.rows("SELECT id FROM sink ORDER BY id") == [[number] for number in range(6)]
