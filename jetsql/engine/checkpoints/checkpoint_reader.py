@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from hashlib import sha256
 
 from jetsql.engine.jvm.filesystem import FileSystem
 from jetsql.errors import StatementError
@@ -41,7 +42,20 @@ def _parse_offset(text: str) -> object:
 
 def read_offsets(files: FileSystem, checkpoint: str, batch: int) -> OffsetLogEntry:
     """Return a batch's entry of the offset log. Raises Java's error when it is missing."""
-    return OffsetLogEntry.parse(files.read(f"{checkpoint}/offsets/{batch}"))
+    return OffsetLogEntry.parse(read_entry(files, checkpoint, batch))
+
+
+def read_entry(files: FileSystem, checkpoint: str, batch: int) -> str:
+    """Return the text of a batch's entry of the offset log. Raises Java's error when it is missing."""
+    return files.read(f"{checkpoint}/offsets/{batch}")
+
+
+def plan_id(entry: str) -> str:
+    """Return an id of the plan of a batch, which another plan of a batch with this number does not have.
+
+    entry: the text of its entry of the offset log
+    """
+    return sha256(entry.encode()).hexdigest()[:16]
 
 
 def read_source_range(files: FileSystem, checkpoint: str, batch: int, source: int) -> tuple[object, object]:

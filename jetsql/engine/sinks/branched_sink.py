@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
-from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry
+from jetsql.engine.checkpoints.checkpoint_reader import OffsetLogEntry, plan_id, read_entry
 from jetsql.engine.sinks import BatchWriter, SinkContext, consume_rows
 from jetsql.failpoints import failpoint
 
@@ -63,7 +62,7 @@ class BranchedSink(BatchWriter):
         run = self._run
         assert run is not None, "the sink of a run has its branches"
         entry = self._read_entry(batch)
-        stored = self._store(rows, f"{batch:09d}-{sha256(entry.encode()).hexdigest()[:16]}")
+        stored = self._store(rows, f"{batch:09d}-{plan_id(entry)}")
         millis = OffsetLogEntry.parse(entry).millis
         counts = []
         for part, writer in zip(run.parts, self._writers, strict=True):
@@ -92,7 +91,7 @@ class BranchedSink(BatchWriter):
 
     def _read_entry(self, batch: int) -> str:
         job, checkpoints = self._context.job, self._context.checkpoints
-        return self._files.read(f"{checkpoints.spark_checkpoint(job.id, job.version.checkpoint)}/offsets/{batch}")
+        return read_entry(self._files, checkpoints.spark_checkpoint(job.id, job.version.checkpoint), batch)
 
     def _store(self, rows: DataFrame, name: str) -> DataFrame:
         """Return the rows of a batch as its first attempt has read them. name: the name of their folder"""

@@ -13,13 +13,13 @@ search begins again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from jetsql.engine.checkpoints.checkpoint_reader import plan_id, read_entry
 from jetsql.engine.sinks import BatchWriter, SinkContext, WrappingSink, consume_rows, stored_rows
 from jetsql.engine.sinks.batch_records import BatchRecord, BatchRecords
 from jetsql.engine.sinks.refused import ROW_NUMBER, RefusedRow, SelectiveWriter
@@ -77,7 +77,7 @@ class RefusedRowsSink(WrappingSink):
         self._table = table
         self._folder = context.checkpoints.refused_rows_folder(context.job.id, context.number)
         self._decisions = Decisions(self._folder, context.checkpoints.files)
-        self._may_have_files = True  # of an earlier batch, in the folder
+        self._may_have_files = True  # in the folder, of an earlier batch or an earlier attempt
 
     def recover(self) -> None:
         self._table.recover()
@@ -87,9 +87,8 @@ class RefusedRowsSink(WrappingSink):
         return rows  # not encoded: the table gets the rows as the query returns them
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        plan = self._read_plan(batch)
-        decision = self._decisions.read(batch)
-        if decision is not None and decision.plan == plan:
+        decision = self._decisions.read(batch) if self._may_have_files else None
+        if decision is not None and decision.plan == self._read_plan(batch):
             consume_rows(rows)
             return self._write_again(rows, decision)
         self._delete_files()
@@ -99,7 +98,8 @@ class RefusedRowsSink(WrappingSink):
             except StatementError as error:
                 refusal = self._check_refusal(error)
             folder = self._store(stored, batch)
-        return self._write_decided(rows, self._decide(rows, Decision(batch, plan, folder, ()), refusal))
+        undecided = Decision(batch, self._read_plan(batch), folder, ())
+        return self._write_decided(rows, self._decide(rows, undecided, refusal))
 
     def has_batch(self, batch: int) -> bool:
         # As for late rows: the rows for the table come after those of the sink.
@@ -186,8 +186,7 @@ class RefusedRowsSink(WrappingSink):
     def _read_plan(self, batch: int) -> str:
         checkpoints, job = self._context.checkpoints, self._job
         checkpoint = checkpoints.spark_checkpoint(job.id, job.version.checkpoint)
-        entry = checkpoints.files.read(f"{checkpoint}/offsets/{batch}")
-        return sha256(entry.encode()).hexdigest()[:16]
+        return plan_id(read_entry(checkpoints.files, checkpoint, batch))
 
 
 def _numbers(rows: DataFrame) -> list[str]:
