@@ -16,7 +16,7 @@ from tests.support.servers.kafka import running_kafka
 from tests.support.servers.object_store import running_object_store
 from tests.support.servers.postgres import running_postgres
 from tools.kubernetes.cache import NotAvailable
-from tools.kubernetes.image import IMAGE, build_image
+from tools.kubernetes.image import IMAGE, VARIANTS, build_image
 from tools.kubernetes.local_cluster import LocalCluster, running_cluster
 from tools.kubernetes.programs import are_programs_built
 from tools.kubernetes.system_packages import check_cluster_machine
@@ -30,7 +30,7 @@ def cluster() -> Iterator[LocalCluster]:
         pytest.skip(str(error))
     if not are_programs_built():
         pytest.skip("Kubernetes was not built: make test-kubernetes")
-    with running_cluster([build_image()]) as cluster:
+    with running_cluster([build_image(), build_image(VARIANTS["iceberg"])]) as cluster:
         cluster.tag_image(IMAGE, NEXT_IMAGE)
         yield cluster
 

@@ -85,6 +85,7 @@ def test_deleted_standby_restarts_no_job(release: ChartRelease, jobs: ChartJobs)
 
 def test_drained_node_changes_the_lead_once(release: ChartRelease, jobs: ChartJobs, servers: Servers) -> None:
     leader, standby = release.leader(), release.standby()
+    release.wait_until_warm(standby)
     node = release.node(leader)
     leads = servers.lease_number()
     total = jobs.send()

@@ -1,4 +1,4 @@
-"""One engine with a volume, TLS, and executors that Spark adds and removes."""
+"""One engine with a volume, TLS, tables of Delta and Iceberg, and executors that Spark adds and removes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.engines.chart_jobs import Servers
-from tests.support.engines.chart_release import NAME, OBJECTS, S3_SECRET, USER, ChartRelease, s3_values
+from tests.support.engines.chart_release import LAKE_IMAGE, NAME, OBJECTS, S3_SECRET, USER, ChartRelease, s3_values
 from tests.support.servers.certificates import Authority, Files
 from tools.kubernetes.local_cluster import LocalCluster
 
@@ -19,11 +19,24 @@ NAMESPACE = "alone"
 SERVICE = f"{OBJECTS}.{NAMESPACE}.svc"
 IDLE = 'dynamicAllocation.executorIdleTimeout = "5s"\n'
 WRONG_IMAGE = 'kubernetes.container.image = "localhost/none:1"\n'
-SQL = """
-CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '10');
-CREATE TABLE kept (value BIGINT) USING parquet;
-CREATE JOB kept OPTIONS ('snapshotIntervalMillis' = '2000') AS INSERT INTO kept SELECT value FROM STREAM numbers;
+LAKE = """
+delta = true
+catalogs.lake = {{type = "iceberg", kind = "hadoop", warehouse = "s3a://{bucket}/{namespace}/lake"}}
 """
+KEPT = {"kept": "parquet", "kept_delta": "delta", "lake.db.kept": "iceberg"}
+"""The format of each table that a job fills."""
+JOB = """
+CREATE TABLE {table} (value BIGINT) USING {format};
+CREATE JOB kept_in_{format} OPTIONS ('snapshotIntervalMillis' = '2000')
+AS INSERT INTO {table} SELECT value FROM STREAM numbers;
+"""
+SQL = "\n".join(
+    (
+        "CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '10');",
+        "CREATE SCHEMA lake.db;",
+        *(JOB.format(table=table, format=each) for table, each in KEPT.items()),
+    )
+)
 
 
 @pytest.fixture
@@ -42,7 +55,9 @@ def alone(cluster: LocalCluster, servers: Servers, tmp_path: Path) -> Iterator[C
             "apply": {"enabled": True, "files": {"jobs.sql": SQL}},
         },
     )
-    release.values["config"] += IDLE
+    lake = LAKE.format(bucket=servers.objects.bucket, namespace=NAMESPACE)
+    release.values["config"] = lake + release.values["config"] + IDLE
+    release.values["image"] |= {"tag": LAKE_IMAGE.rpartition(":")[2]}
     release.values["executors"] |= {"dynamicAllocation": {"enabled": True, "min": 1, "max": 2}}
     tls = {"ca.crt": authority.file.read_text(), **{each.name: each.read_text() for each in vars(certificate).values()}}
     release.create_namespace(tls=tls, s3=S3_SECRET)
@@ -65,7 +80,7 @@ def add_volume(cluster: LocalCluster) -> None:
     cluster.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": NAMESPACE}, "spec": spec})
 
 
-def test_one_engine_keeps_its_jobs_on_a_volume(alone: ChartRelease) -> None:
+def test_one_engine_keeps_its_jobs_and_lake_tables(alone: ChartRelease) -> None:
     engine = f"{OBJECTS}-0"
 
     def run(statement: str) -> list[dict[str, str]]:
@@ -82,15 +97,18 @@ def test_one_engine_keeps_its_jobs_on_a_volume(alone: ChartRelease) -> None:
     alone.wait_until(lambda: any("ErrImage" in each["reason"] for each in executors("STARTING")), "no reason is shown")
     alone.values |= {"config": config, "apply": apply}
     alone.install()
-    assert "kept" in alone.helm("test", NAME, "--logs")  # over TLS, with the name of the Service
+    assert "kept_in_iceberg" in alone.helm("test", NAME, "--logs")  # over TLS, with the name of the Service
 
     run("SELECT max(hash(id)) FROM range(0, 4000000000, 1, 16)")
     assert len(executors("ACTIVE")) == 2
-    run("SUSPEND JOB kept")
+    for each in KEPT.values():
+        run(f"SUSPEND JOB kept_in_{each}")
     alone.wait_until(lambda: len(executors("ACTIVE")) == 1, "no idle executor was removed")
-    run("RESUME JOB kept")
+    for each in KEPT.values():
+        run(f"RESUME JOB kept_in_{each}")
     alone.kubectl("delete", "pod", engine, "--grace-period=0", "--force")
     alone.wait_until(lambda: alone.is_ready(engine), "the engine is not ready again")
-    alone.wait_until(lambda: run("SHOW JOBS")[0]["status"] == "RUNNING", "the job does not run again")
-    [counts] = run("SELECT count(*), count(DISTINCT value), max(value) + 1 FROM kept")
-    assert int(counts["count(1)"]) > 0 and len(set(counts.values())) == 1
+    alone.wait_until(lambda: {row["status"] for row in run("SHOW JOBS")} == {"RUNNING"}, "a job does not run again")
+    for table in KEPT:
+        [counts] = run(f"SELECT count(*), count(DISTINCT value), max(value) + 1 FROM {table}")
+        assert int(counts["count(1)"]) > 0 and len(set(counts.values())) == 1

@@ -14,7 +14,7 @@ from jetsql.client.dbapi import Connection, Error
 from tests.support.paths import ROOT
 from tests.support.servers.object_store import ACCESS_KEY, SECRET_KEY, ObjectStore
 from tools.kubernetes.cache import BuildFailed
-from tools.kubernetes.image import IMAGE
+from tools.kubernetes.image import IMAGE, VARIANTS
 from tools.kubernetes.local_cluster import LocalCluster
 
 USER: Final = 10001
@@ -23,12 +23,16 @@ NAME: Final = "orders"
 """The name of the release."""
 NEXT_IMAGE: Final = f"{IMAGE.rpartition(':')[0]}:next"
 """The image of upgrades, which is the same by another name."""
+LAKE_IMAGE: Final = VARIANTS["iceberg"].image
+"""The image with Delta and Iceberg."""
 OBJECTS: Final = f"{NAME}-jetsql"
 """The name of its Deployment and of its Service."""
 EXECUTORS: Final = "spark-role=executor"
 """The label that Spark gives to executors."""
 ENGINES: Final = "app.kubernetes.io/component=engine"
 _LEADER: Final = "jetsql.io/role=leader"
+_EVICTION: Final = ("DisruptionTarget", "TerminationByKubelet")
+"""Type and reason of the condition of a pod that a kubelet evicts."""
 _PORT: Final = 8630
 _CONFIG: Final = """
 kafka = true
@@ -144,9 +148,10 @@ class ChartRelease:
         self.wait_until(is_warm, f"{pod} is not warm", 600)
 
     def evicted(self) -> bool:
-        """Return whether a kubelet has evicted a pod."""
+        """Return whether a kubelet has evicted a pod. One that ended gracefully then is `Succeeded`, not `Failed`."""
         items = self.cluster.get(f"--namespace={self.namespace}", "pods")["items"]
-        return any(pod["status"].get("reason") == "Evicted" for pod in items)
+        conditions = [each for pod in items for each in pod["status"].get("conditions", ())]
+        return any((each["type"], each.get("reason")) == _EVICTION for each in conditions)
 
     def spread_engines(self) -> None:
         """Wait for two engines on different nodes, for which the standby is replaced if necessary."""
