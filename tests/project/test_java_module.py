@@ -45,6 +45,7 @@ PACKAGES = (
     "flink",
     "lookup",
     "scheduling",
+    "triggers",
     "stream",
     "rows",
     "failures",

@@ -2,6 +2,7 @@ package dev.jetsql.stream;
 
 import dev.jetsql.common.Reflection;
 import dev.jetsql.kafka.KafkaQueryStop;
+import dev.jetsql.triggers.TriggerClock;
 import dev.jetsql.versions.SparkCalls;
 import java.lang.reflect.Field;
 import java.util.function.BiConsumer;
@@ -114,7 +115,9 @@ public final class Queries {
    * Adds and returns a listener that reports the progress of the session's queries to the engine.
    */
   public static QueryListener listen(SparkSession session, BiConsumer<String, String> engine) {
-    var listener = new QueryListener(engine, session.sparkContext());
+    var listener =
+        new QueryListener(
+            engine, id -> TriggerClock.install(session.streams().get(id)), session.sparkContext());
     session.streams().addListener(listener);
     return listener;
   }

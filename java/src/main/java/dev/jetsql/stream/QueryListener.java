@@ -1,9 +1,12 @@
 package dev.jetsql.stream;
 
+import dev.jetsql.triggers.TriggerClock;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.UUID;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryListener;
@@ -20,6 +23,7 @@ public final class QueryListener extends StreamingQueryListener {
   private static final long serialVersionUID = 1L;
 
   private final transient BiConsumer<String, String> engine;
+  private final transient Consumer<UUID> idle;
   private final transient SparkContext context;
   private final transient Queue<Mark> marks = new ArrayDeque<>();
   private boolean reportsIdle = true;
@@ -31,8 +35,15 @@ public final class QueryListener extends StreamingQueryListener {
   /** The place of a call of `watch` in the order of events. */
   private record Mark(QueryIdleEvent event, long number, boolean isTriggerActive) {}
 
-  public QueryListener(BiConsumer<String, String> engine, SparkContext context) {
+  /**
+   * Creates it.
+   *
+   * @param idle gets the id of the query whenever it is idle
+   */
+  public QueryListener(
+      BiConsumer<String, String> engine, Consumer<UUID> idle, SparkContext context) {
     this.engine = engine;
+    this.idle = idle;
     this.context = context;
   }
 
@@ -52,6 +63,7 @@ public final class QueryListener extends StreamingQueryListener {
       marks.add(new Mark(event, number, isActive));
     }
     context.listenerBus().post(event);
+    TriggerClock.wake(query);
   }
 
   @Override
@@ -69,6 +81,7 @@ public final class QueryListener extends StreamingQueryListener {
   @Override
   public void onQueryIdle(QueryIdleEvent event) {
     if (isMark(event)) return;
+    idle.accept(event.id());
     long begunAfter = reportWait();
     synchronized (this) {
       if (!reportsIdle) return;

@@ -18,7 +18,7 @@ class QueryListenerTest {
 
   private final List<String> events = new ArrayList<>();
   private final QueryListener listener =
-      new QueryListener((kind, detail) -> events.add(kind + " " + detail), null);
+      new QueryListener((kind, detail) -> events.add(kind + " " + detail), id -> {}, null);
 
   private void idle(Instant time) {
     listener.onQueryIdle(new QueryIdleEvent(ID, ID, time.toString()));
