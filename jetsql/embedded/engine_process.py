@@ -194,7 +194,7 @@ class _Service:
         given = self._settings.store
         database = prepare_database(self._settings.home, given.store, given.store_password, given.times)
         assert isinstance(database, StoreSchema), "only the engine of such a store loses the lead"
-        with self._standby.serving(lambda: {"leader": "", "warm": False}, lambda: False):
+        with self._standby.serving(lambda: {"leader": "", "warm": False}, lambda: "unconfirmed"):
             while not self._stop.wait(_REJOIN_SECONDS):
                 try:
                     database.read_owner()

@@ -27,7 +27,7 @@ from jetsql.jobs.audit.audit_log import AuditLog
 from jetsql.jobs.store.postgresql.lease import Lease
 from jetsql.server.auth import TokenAuth
 from jetsql.server.server_certificate import ServerCertificate
-from jetsql.server.standby_app import StandbyServer
+from jetsql.server.standby_app import StandbyServer, StandbyStatus
 from jetsql.settings.engine_settings import Settings
 from jetsql.version import VERSION
 
@@ -68,7 +68,13 @@ class Standby:
             return {"leader": leader, "warm": warm_up.is_warm}
 
         accounts = StoredAccounts(lambda: lease.access, time.time)
-        with self.serving(about, lambda: lease.can_take_over, accounts), warm_up.running():
+
+        def status() -> StandbyStatus:
+            if not lease.can_take_over:
+                return "unconfirmed"
+            return "standby" if warm_up.has_rehearsed else "rehearsing"
+
+        with self.serving(about, status, accounts), warm_up.running():
             leads = lease.wait(self._stop)
             if not leads:
                 self._on_stop()
@@ -79,12 +85,12 @@ class Standby:
     def serving(
         self,
         about: Callable[[], Mapping[str, Any]],
-        can_take_over: Callable[[], bool],
+        status: Callable[[], StandbyStatus],
         accounts: StoredAccounts | None = None,
     ) -> Iterator[None]:
         """Answer clients inside the context.
 
-        about: returns what changes, as for `StandbyServer`. can_take_over: as for `StandbyServer`.
+        about: returns what changes, as for `StandbyServer`. status: as for `StandbyServer`.
         accounts: None while the store is out of reach.
         """
         endpoints = self._settings.endpoints
@@ -94,7 +100,7 @@ class Standby:
         access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts, issuer, audit)
         facts = _facts(self._settings)
         pages = standby_pages(access, lambda: str(about()["leader"]))
-        app = StandbyServer(lambda: {**facts, **about()}, can_take_over, access, self._stop.set, pages).app
+        app = StandbyServer(lambda: {**facts, **about()}, status, access, self._stop.set, pages).app
         server = create_server(app, access, endpoints, self._certificate)
         # The server closes its socket at its end; the engine needs another one for the same port.
         sockets = [self._listening.dup()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -16,6 +16,7 @@ from jetsql.server import wire
 from jetsql.server.auth import TokenAuth
 from jetsql.server.statement_response import error_response
 
+StandbyStatus = Literal["standby", "rehearsing", "unconfirmed"]
 _OF_MACHINE: Final = ("master", "home", "pid")
 """The facts about an engine that only an admin sees."""
 _ALL_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -27,7 +28,7 @@ class StandbyServer:
     def __init__(
         self,
         about: Callable[[], Mapping[str, Any]],
-        can_take_over: Callable[[], bool],
+        status: Callable[[], StandbyStatus],
         access: TokenAuth,
         stop: Callable[[], None],
         pages: Sequence[BaseRoute] = (),
@@ -35,11 +36,12 @@ class StandbyServer:
         """Create the application.
 
         about: returns facts about this engine, with the URL of the leader as `leader`, empty if there is none.
-        can_take_over: returns whether this engine would notice now that the leader is gone.
+        status: returns "unconfirmed" if this engine would not notice now that the leader is gone, "rehearsing" if it is
+        not ready because it warms up, and otherwise "standby".
         stop: stops this engine, for a client that requested it. pages: the routes for browsers.
         """
         self._about = about
-        self._can_take_over = can_take_over
+        self._status = status
         self._access = access
         self._request_stop = stop
         app = Starlette(
@@ -60,8 +62,8 @@ class StandbyServer:
         return health_response("up", "standby", self._access, http)
 
     async def _readiness(self, http: Request) -> Response:
-        ready = self._can_take_over()
-        return JSONResponse({"status": "standby" if ready else "unconfirmed"}, 200 if ready else 503)
+        status = self._status()
+        return JSONResponse({"status": status}, 200 if status == "standby" else 503)
 
     async def _leadership(self, http: Request) -> Response:
         return JSONResponse({"status": "standby"}, 503)

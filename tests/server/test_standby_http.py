@@ -21,6 +21,7 @@ from jetsql.jobs.access.access_records import ENGINE_ITSELF, Grant, Right, User,
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.token_accounts import StoredAccounts
 from jetsql.jobs.access.user_tokens import make_token
+from jetsql.server.standby_app import StandbyStatus
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN, RunningServer, run_server
 from tests.support.servers.standby_http import run_standby
@@ -49,12 +50,14 @@ def get(url: str, path: str, token: str = "", method: str = "GET") -> tuple[int,
 
 def test_standby_reports_its_role_and_the_leader() -> None:
     stopped: list[bool] = []
-    watches = [True]
-    with run_standby(lambda: "http://leader:1", lambda: stopped.append(True), can_take_over=lambda: watches[0]) as url:
+    states: list[StandbyStatus] = ["standby"]
+    with run_standby(lambda: "http://leader:1", lambda: stopped.append(True), status=lambda: states[-1]) as url:
         assert get(url, "/healthz") == (200, {"status": "up", "role": "standby"})
         assert get(url, "/readyz") == (200, {"status": "standby"})
         assert get(url, "/leader") == (503, {"status": "standby"})
-        watches[0] = False
+        states.append("rehearsing")
+        assert get(url, "/readyz") == (503, {"status": "rehearsing"})
+        states.append("unconfirmed")
         assert get(url, "/readyz") == (503, {"status": "unconfirmed"})
         assert get(url, "/v1/engine", TOKEN)[1]["leader"] == "http://leader:1"
         status, body = get(url, "/v1/sql", TOKEN, "POST")

@@ -52,6 +52,7 @@ _BATCHES: Final = 20
 _MOST_JOBS: Final = 20
 _ANALYSES: Final = 100  # of the jobs that are warmed up for the first time, together
 _LIST_SECONDS: Final = 5.0
+_PATIENCE_SECONDS: Final = 120.0
 _CHECK_SECONDS: Final = 0.5
 _IDLE: Final = "Waiting for data to arrive"  # of Spark's MicroBatchExecution
 _SMALL_ROWS: Final = 50
@@ -86,11 +87,18 @@ class WarmUp:
         self._stop = Event()
         self._due: dict[tuple[str, int], _Due] = {}
         self._is_warm = Event()
+        self._has_rehearsed = Event()
+        self._began = monotonic()
 
     @property
     def is_warm(self) -> bool:
         """Return whether the queries of all jobs have run that were live when it read them last, seconds ago."""
         return self._is_warm.is_set()
+
+    @property
+    def has_rehearsed(self) -> bool:
+        """Return whether it has run the queries of all jobs once, or has ended, or has tried to for two minutes."""
+        return self._has_rehearsed.is_set() or monotonic() - self._began > _PATIENCE_SECONDS
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -109,6 +117,8 @@ class WarmUp:
         except _FAILURES as error:
             if not self._stop.is_set():
                 _LOG.warning("The warm-up failed: %s", error)
+        finally:
+            self._has_rehearsed.set()
 
     def _run_in(self, folder: str) -> None:
         files = FileSystem(self._spark)
@@ -126,6 +136,7 @@ class WarmUp:
                 has_rows = self._warm_up(f"job {job.name}", prepare, f"{folder}/{job.id}")
                 self._due[_version(job)] = due.after(has_rows)
             self._is_warm.set()
+            self._has_rehearsed.set()
             self._stop.wait(_LIST_SECONDS)
 
     def _prepare(self, query: JobQuery, analyses: int) -> DataStreamWriter | None:

@@ -275,7 +275,6 @@ def _small_engines() -> dict[str, Any]:
         "config": _CONFIG,
         "engine": {
             "driverMemory": "1g",
-            "minReadySeconds": 5,
             "resources": {"requests": {"cpu": "100m", "memory": "2Gi"}, "limits": {"memory": "2Gi"}},
         },
         "executors": {

@@ -12,7 +12,7 @@ from uvicorn import Server
 from jetsql.console.standby_page import standby_pages
 from jetsql.server.auth import Accounts, TokenAuth
 from jetsql.server.login_limits import http_config
-from jetsql.server.standby_app import StandbyServer
+from jetsql.server.standby_app import StandbyServer, StandbyStatus
 from jetsql.settings.engine_settings import EndpointSettings
 from tests.support.servers.http_server import TOKEN
 
@@ -23,13 +23,13 @@ def run_standby(
     stop: Callable[[], None] = lambda: None,
     port: int = 0,
     accounts: Accounts | None = None,
-    can_take_over: Callable[[], bool] = lambda: True,
+    status: Callable[[], StandbyStatus] = lambda: "standby",
 ) -> Iterator[str]:
     """Yield the URL of a standby with its page. leader: returns the URL of the leader. port: 0 for a free one."""
     access = TokenAuth(TOKEN, accounts=accounts)
     pages = standby_pages(access, leader)
     facts = {"role": "standby", "home": "/home/of/it"}
-    app = StandbyServer(lambda: {**facts, "leader": leader()}, can_take_over, access, stop, pages).app
+    app = StandbyServer(lambda: {**facts, "leader": leader()}, status, access, stop, pages).app
     server = Server(http_config(app, access, EndpointSettings(), 100))
     with socket.create_server(("127.0.0.1", port)) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
