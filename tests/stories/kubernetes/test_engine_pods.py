@@ -155,6 +155,7 @@ def test_lost_node_of_an_executor(release: ChartRelease, jobs: ChartJobs) -> Non
         jobs.check(jobs.send())
         assert release.leader() == leader
     release.wait_restarts(runs, 2)
+    release.wait_settled()
     jobs.check(jobs.send())
 
 
@@ -194,12 +195,7 @@ def test_leader_without_memory_is_replaced(release: ChartRelease, jobs: ChartJob
     leader = release.leader()
     use_up_memory(release, leader)
     release.wait_until(lambda: release.leader() != leader, "the lead has not changed")
-    [ended] = [
-        each["lastState"]["terminated"]
-        for each in release.pods()[leader]["status"]["containerStatuses"]
-        if each["name"] == "engine"
-    ]
-    assert ended["reason"] == "OOMKilled"
+    release.wait_until(lambda: release.end_reason(leader) == "OOMKilled", "no lack of memory is reported")
     jobs.check(jobs.send())
 
 

@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from time import monotonic
 from typing import Any, Final
 from urllib.request import Request, urlopen
 
@@ -34,9 +35,10 @@ _LEADER: Final = "jetsql.io/role=leader"
 _EVICTION: Final = ("DisruptionTarget", "TerminationByKubelet")
 """Type and reason of the condition of a pod that a kubelet evicts."""
 _PORT: Final = 8630
-_CONFIG: Final = """
+SCALE_UP_SECONDS: Final = 20
+_CONFIG: Final = f"""
 kafka = true
-scale_up_delay_seconds = 20
+scale_up_delay_seconds = {SCALE_UP_SECONDS}
 
 [spark]
 sql.shuffle.partitions = 2
@@ -147,6 +149,12 @@ class ChartRelease:
 
         self.wait_until(is_warm, f"{pod} is not warm", 600)
 
+    def end_reason(self, pod: str) -> str:
+        """Return why the engine in a pod has ended before it was started again; empty if it was not."""
+        states = self.pods()[pod]["status"]["containerStatuses"]
+        [state] = [each["lastState"] for each in states if each["name"] == "engine"]
+        return str(state.get("terminated", {}).get("reason", ""))
+
     def evicted(self) -> bool:
         """Return whether a kubelet has evicted a pod. One that ended gracefully then is `Succeeded`, not `Failed`."""
         items = self.cluster.get(f"--namespace={self.namespace}", "pods")["items"]
@@ -208,6 +216,19 @@ class ChartRelease:
             lambda: all(run >= runs[job] + count for job, run in self.runs().items()),
             f"not all jobs have restarted {count} times",
         )
+
+    def wait_settled(self) -> None:
+        """Wait until no job has restarted for longer than an engine waits for further executors."""
+        before: dict[str, int] = {}
+        since = monotonic()
+
+        def is_settled() -> bool:
+            nonlocal before, since
+            if before != (now := self.runs()):
+                before, since = now, monotonic()
+            return monotonic() - since > SCALE_UP_SECONDS + 5
+
+        self.wait_until(is_settled, "jobs restart again and again")
 
     def runs(self) -> dict[str, int]:
         """Return the number of the run of each job; 0 while it does not run."""
