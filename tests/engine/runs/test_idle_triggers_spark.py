@@ -48,6 +48,10 @@ def rows(sql: Sql, job: str) -> list[int]:
     return sorted(row[0] for row in sql(f"SELECT id FROM {job}_rows"))
 
 
+def await_rows(sql: Sql, job: str, *expected: int) -> None:
+    until(lambda: rows(sql, job) == [*expected])
+
+
 def test_idle_job_over_files_reads_what_appears(sql: Sql, tmp_path: Path) -> None:
     folder = tmp_path / "lines"
     folder.mkdir()
@@ -57,9 +61,9 @@ def test_idle_job_over_files_reads_what_appears(sql: Sql, tmp_path: Path) -> Non
     sql(JOB.format(name="copied") + "SELECT id FROM STREAM lines")
     await_gate(sql, "copied")
     write(folder, "2.json", 2)
-    until(lambda: rows(sql, "copied") == [1, 2])
+    await_rows(sql, "copied", 1, 2)
     write(folder, "3.json", 3)  # the time of the folder is not reliable yet
-    until(lambda: rows(sql, "copied") == [1, 2, 3])
+    await_rows(sql, "copied", 1, 2, 3)
     await_gate(sql, "copied")
 
 
@@ -91,7 +95,7 @@ def test_idle_job_reads_what_another_job_writes(sql: Sql, tmp_path: Path) -> Non
         await_gate(sql, "first")
         await_gate(sql, "second")
         write(folder, f"{number}.json", number)
-        until(lambda number=number: rows(sql, "second") == [*range(number + 1)])
+        await_rows(sql, "second", *range(number + 1))
 
 
 def test_idle_job_answers_statements_immediately(sql: Sql, tmp_path: Path) -> None:
@@ -129,13 +133,13 @@ def test_idle_job_over_topics_reads_all_partitions(sql: Sql, kafka: Kafka) -> No
     sql(JOB.format(name="copied") + "SELECT id FROM STREAM one UNION ALL SELECT id FROM STREAM two")
     await_gate(sql, "copied")
     kafka.send_json(first, [{"id": 1}])
-    until(lambda: rows(sql, "copied") == [1])
+    await_rows(sql, "copied", 1)
     await_gate(sql, "copied")
     kafka.send_json(second, [{"id": 2}])
-    until(lambda: rows(sql, "copied") == [1, 2])
+    await_rows(sql, "copied", 1, 2)
     sql("SUSPEND JOB copied")
     sql("RESUME JOB copied")  # its offsets are those of the checkpoint
     await_gate(sql, "copied")
     kafka.add_partitions(second, 2)
     kafka.send_json(second, [{"id": 3}], 1)
-    until(lambda: rows(sql, "copied") == [1, 2, 3])
+    await_rows(sql, "copied", 1, 2, 3)
