@@ -32,7 +32,7 @@ AS INSERT INTO {table} SELECT value FROM STREAM numbers;
 """
 SQL = "\n".join(
     (
-        "CREATE TABLE numbers USING `rate-micro-batch` OPTIONS ('rowsPerBatch' = '10');",
+        "CREATE TABLE numbers (value BIGINT) USING parquet;",
         "CREATE SCHEMA lake.db;",
         *(JOB.format(table=table, format=each) for table, each in KEPT.items()),
     )
@@ -99,6 +99,7 @@ def test_one_engine_keeps_its_jobs_and_lake_tables(alone: ChartRelease) -> None:
     alone.install()
     assert "kept_in_iceberg" in alone.helm("test", NAME, "--logs")  # over TLS, with the name of the Service
 
+    run("INSERT INTO numbers SELECT id FROM range(0, 100)")
     run("SELECT max(hash(id)) FROM range(0, 4000000000, 1, 16)")
     assert len(executors("ACTIVE")) == 2
     for each in KEPT.values():
@@ -106,9 +107,11 @@ def test_one_engine_keeps_its_jobs_and_lake_tables(alone: ChartRelease) -> None:
     alone.wait_until(lambda: len(executors("ACTIVE")) == 1, "no idle executor was removed")
     for each in KEPT.values():
         run(f"RESUME JOB kept_in_{each}")
+    run("INSERT INTO numbers SELECT id FROM range(100, 200)")
     alone.kubectl("delete", "pod", engine, "--grace-period=0", "--force")
     alone.wait_until(lambda: alone.is_ready(engine), "the engine is not ready again")
     alone.wait_until(lambda: {row["status"] for row in run("SHOW JOBS")} == {"RUNNING"}, "a job does not run again")
-    for table in KEPT:
+    for table, each in KEPT.items():
+        run(f"WAIT FOR JOB kept_in_{each} UNTIL IDLE TIMEOUT 100 SECONDS")
         [counts] = run(f"SELECT count(*), count(DISTINCT value), max(value) + 1 FROM {table}")
-        assert int(counts["count(1)"]) > 0 and len(set(counts.values())) == 1
+        assert {int(each) for each in counts.values()} == {200}, table
