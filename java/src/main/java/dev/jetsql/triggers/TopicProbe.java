@@ -39,7 +39,7 @@ final class TopicProbe implements SourceProbe {
     this.source = (KafkaMicroBatchStream) source;
   }
 
-  /** Returns true: the offsets of the query tell what its triggers have seen. */
+  /** Returns true: the offsets of the query show what its triggers have seen. */
   @Override
   public boolean mark() {
     described = System.nanoTime();

@@ -23,7 +23,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * one begin only when a source may have rows, which it checks in the interval of the query. So a
  * job that has nothing to do costs little.
  *
- * <p>A trigger begins in any case after a while, when somebody waits for one, and when a check
+ * <p>A trigger begins in any case after a while, when a statement waits for one, and when a check
  * fails, so that Spark handles the error. Queries whose batches depend on the time have all their
  * triggers.
  */
