@@ -512,13 +512,18 @@ CONDITIONS: Final[dict[str, Condition]] = {
     ),
     "OBJECT_IN_USE": Condition(
         "2BP01",
-        "A secret or a connection is used by a connection or a table.",
+        "A secret or a connection is used by a connection, a table or an alert.",
         "Drop what the message names first, or use `ALTER`.",
     ),
     "SECRET_NOT_FOR_HOST": Condition(
         "42501",
         "An option sends a secret to a host that it is not for.",
         "Correct the address, or name the host in `ALTER SECRET ... FOR`.",
+    ),
+    "INVALID_ALERT": Condition(
+        "22023",
+        "An alert has a status, a URL, a command or a secret that cannot be used.",
+        "The message says what is wrong. URLs begin with `https://`, or with `http://` for this machine.",
     ),
     "USER_ALREADY_EXISTS": Condition(
         "42710",

@@ -7,7 +7,8 @@ and Spark is not started for each. With `JETSQL_FAILPOINT_ACTION=pause`, the pro
 instead, and continue at their points when they get SIGCONT.
 
 A fail point that is not armed costs one comparison. `benchmarks.faults` covers every point in the table but those of
-Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers, and those of backups (`tests/backup`).
+Delta and Iceberg, which `tests/stories/test_lakehouse_crashes.py` covers, those of backups (`tests/backup`), and that
+of alerts (`tests/stories/test_alerts.py`).
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ POINTS: Final[dict[str, str]] = {
     "restore-half-copied": "restore: half of the files are copied",
     "restore-copied": "restore: all files are copied, the home is not usable yet",
     "sink-written": "the batch is in the sink and not in Spark's commit log",
+    "alert-sent": "alert: the receiver has the message, its delivery is not stored",
     "storing-completed": "a job that completes: everything is committed, its end is not stored",
     "stored-completed": "a job that completes: its end is stored, its files are not deleted",
     "stored-suspend-requested": "SUSPEND: stored, the stop of the run is not requested",

@@ -12,6 +12,7 @@ from jetsql.jobs.model.job import Status
 from jetsql.jobs.model.job_settings import LIMIT_NAMES
 from jetsql.jobs.planning.options import OPTIONS, OptionSpec, folded, spec_of
 from jetsql.language import Slot
+from jetsql.language.objects.alert_statement import ALERT_OPTIONS, FORMAT
 from jetsql.language.tokens import Kind, Token, unquote
 
 _SUSPENDED: Final = frozenset({Status.SUSPENDED})
@@ -129,6 +130,11 @@ def _add_limits(before: Sequence[Token], after: Sequence[Token], names: Names, c
             collector.add_name(name, CandidateKind.OPTION, explanation)
 
 
+def _add_statuses(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+    for status in Status:
+        collector.add_name(status.value, CandidateKind.VALUE, "")
+
+
 def _add_replaced_snapshots(
     before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
@@ -142,6 +148,11 @@ def _add_option_keys(
     existing = {folded(unquote(token.text)) for token, sign in pairwise([*before, *after]) if _is_key(token, sign)}
     changing = before[0].word == "ALTER"
     suffix = "" if after and after[0].text in ("=", "==") else " = "
+    if _is_of_alert(before):
+        for name, explanation in ALERT_OPTIONS.items():
+            if folded(name) not in existing:
+                collector.add_string(name, CandidateKind.OPTION, explanation, suffix)
+        return
     if _is_of_connection(before):
         types = {token.word for token in before} & CONNECTION_OPTIONS.keys()
         for name in dict.fromkeys(
@@ -164,6 +175,10 @@ def _is_of_connection(before: Sequence[Token]) -> bool:
     return any(token.word == "CONNECTION" for token in before[:4])
 
 
+def _is_of_alert(before: Sequence[Token]) -> bool:
+    return any(token.word == "ALERT" for token in before[:4])
+
+
 def _is_key(token: Token, sign: Token) -> bool:
     return token.kind is Kind.STRING and sign.text in ("=", "==")
 
@@ -172,6 +187,10 @@ def _add_option_values(
     before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
 ) -> None:
     key = before[-2] if len(before) > 1 and before[-2].kind is Kind.STRING else None
+    if _is_of_alert(before):
+        for word in ("webhook", "slack") if key and unquote(key.text).lower() == FORMAT else ():
+            collector.add_string(word, CandidateKind.VALUE, "")
+        return
     spec = spec_of(unquote(key.text)) if key else None
     if spec is None or _is_of_connection(before):
         return
@@ -196,4 +215,5 @@ _SLOT_ACTIONS: Final[dict[Slot, _SlotAction]] = {
     Slot.OPTION_KEY: _add_option_keys,
     Slot.OPTION_VALUE: _add_option_values,
     Slot.LIMIT_NAME: _add_limits,
+    Slot.STATUS_NAME: _add_statuses,
 }

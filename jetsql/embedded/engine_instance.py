@@ -118,7 +118,7 @@ class EngineInstance:
         runtime = SparkRuntime(spark, runtime_settings)
         self._backups = OnlineBackups(_copied_home(settings, storage, store), runtime)
         self.audit = audit = AuditLog(AuditFile(settings.home), settings.audit)
-        self._manager = Manager(store, runtime, settings.jobs, metrics=metrics, audit=audit, limits=settings.limits)
+        self._manager = _make_manager(store, runtime, settings, metrics, audit)
         self.queries = JobQueries(self._manager)
         self.accounts = self._manager.access
         self.limits = UserLimits(settings.limits, self.accounts)
@@ -445,6 +445,13 @@ def describe(text: str) -> tuple[Column, ...] | None:
         refuse_misplaced_clauses(list(tokens(text)))
         return None
     return statement_table.columns(statement)
+
+
+def _make_manager(
+    store: Store, runtime: SparkRuntime, settings: Settings, metrics: Metrics, audit: AuditLog
+) -> Manager:
+    limits, alerts = settings.limits, settings.alerts
+    return Manager(store, runtime, settings.jobs, metrics=metrics, audit=audit, limits=limits, alerts=alerts)
 
 
 def _copied_home(settings: Settings, storage: Storage, store: Store) -> BackedUpHome:

@@ -16,6 +16,7 @@ from jetsql.language.body.expectations import read_expectations, with_expectatio
 from jetsql.language.body.named_tokens import name_of, token_place
 from jetsql.language.body.new_table import TableStart, is_new_table, read_new_table, read_table_body
 from jetsql.language.body.several_inserts import read_body
+from jetsql.language.objects import alert_statement as alerts
 from jetsql.language.objects import connection_statement as connections
 from jetsql.language.objects import rights_statement as rights
 from jetsql.language.tokens import Kind, tokens, unquote
@@ -368,6 +369,59 @@ def _create_connection(parts: _StatementTokens) -> connections.CreateConnection:
     )
 
 
+def _create_alert(parts: _StatementTokens) -> alerts.CreateAlert:
+    _refuse_with_if_not_exists(parts, "REPLACE")
+    condition, call = _alert_condition(parts), _alert_call(parts)
+    assert condition is not None and call is not None
+    return alerts.CreateAlert(
+        name_of(parts.one("NEW_ALERT")),
+        None if parts.has("ALL") else parts.job,
+        condition,
+        call,
+        parts.options,
+        unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
+        or_replace=parts.has("REPLACE"),
+        if_not_exists=parts.has("IF"),
+    )
+
+
+def _alter_alert(parts: _StatementTokens) -> alerts.AlterAlert:
+    enable = parts.has("ENABLE") if parts.has("ENABLE") or parts.has("DISABLE") else None
+    return alerts.AlterAlert(
+        name_of(parts.one("ALERT_NAME")), _alert_condition(parts), _alert_call(parts), parts.options, enable
+    )
+
+
+def _alert_condition(parts: _StatementTokens) -> alerts.AlertCondition | None:
+    if parts.has("STATUS"):
+        statuses = parts.all("STATUS_NAME")
+        names = tuple(dict.fromkeys(name_of(status).text.upper() for status in statuses))
+        return alerts.AlertCondition(alerts.AlertTrigger.STATUS, names, place=token_place(statuses[0]))
+    if parts.has("EXPECTATION"):
+        limit = _number(parts.one("WHOLE_NUMBER"), _NUMBER_DIGITS) if parts.has("WHOLE_NUMBER") else 0
+        rule = name_of(parts.one("RULE_NAME")) if parts.has("RULE_NAME") else st.Name("", Span(0, 0))
+        return alerts.AlertCondition(alerts.AlertTrigger.EXPECTATION, limit=limit, rule=rule.text, place=rule.place)
+    if not parts.has("LAG") and not parts.has("COMMIT"):
+        return None
+    number = parts.one("WHOLE_NUMBER")
+    if parts.has("ROWS"):
+        return alerts.AlertCondition(alerts.AlertTrigger.LAG_ROWS, limit=_number(number, _NUMBER_DIGITS))
+    length = next(length for unit, length in alerts.UNITS.items() if parts.has(unit) or parts.has(f"{unit}S"))
+    trigger = alerts.AlertTrigger.LAG_SECONDS if parts.has("LAG") else alerts.AlertTrigger.NO_COMMIT
+    limit = _number(number, _TIMEOUT_DIGITS) * length
+    if trigger is alerts.AlertTrigger.NO_COMMIT and limit == 0:
+        raise _syntax_error("The time without a commit cannot be 0.", number, "Write a number from 1.")
+    return alerts.AlertCondition(trigger, limit=limit)
+
+
+def _alert_call(parts: _StatementTokens) -> alerts.AlertCall | None:
+    if not parts.has("CALL"):
+        return None
+    if parts.has("COMMAND"):
+        return alerts.AlertCall(name_of(parts.one("COMMAND_NAME")), is_command=True)
+    return alerts.AlertCall(_quoted(parts.one("CALL_URL")))
+
+
 # The function for each statement rule of the grammar.
 RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "create_job": _create_job,
@@ -436,6 +490,10 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     ),
     "show_connections": lambda parts: connections.ShowConnections(),
     "describe_connection": lambda parts: connections.DescribeConnection(name_of(parts.one("OBJECT_NAME"))),
+    "create_alert": _create_alert,
+    "alter_alert": _alter_alert,
+    "drop_alert": lambda parts: alerts.DropAlert(name_of(parts.one("ALERT_NAME")), if_exists=parts.has("IF")),
+    "show_alerts": lambda parts: alerts.ShowAlerts(),
     "run_file": _run_file,
     "start_test": _start_test,
     "run_jobs": lambda parts: st.RunJobs(),

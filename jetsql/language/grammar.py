@@ -66,6 +66,12 @@ class Slot(Enum):
     NEW_CONNECTION = "a name for the connection"
     VARIABLE_NAME = "the name of an environment variable in quotes"
     HOST_URL = "a URL of a host in quotes"
+    NEW_ALERT = "a name for the alert"
+    ALERT_NAME = "an alert's name"
+    STATUS_NAME = "a status of a job"
+    RULE_NAME = "a rule's name"
+    CALL_URL = "a URL or 'secret:NAME' in quotes"
+    COMMAND_NAME = "a command's name"
     FILE_NAME = "a file's name in quotes"
     NEW_TEST = "a name for the test"
     CONDITION_TEXT = "the condition of an error in quotes"
@@ -78,15 +84,16 @@ class Slot(Enum):
 
 
 SLOTS: Final = {slot.name: slot for slot in Slot}
-MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "=", "DOT": "."}
+MARKS: Final = {"SEMICOLON": ";", "LPAR": "(", "RPAR": ")", "COMMA": ",", "EQUAL": "=", "DOT": ".", "GREATER": ">"}
 NAMES: Final = frozenset(
     {"NEW_JOB", "JOB_NAME", "NEW_SNAPSHOT", "SNAPSHOT_NAME", "TABLE_NAME", "NEW_FUNCTION", "COLUMN_NAME", "NEW_TEST"}
     | {"NEW_USER", "USER_NAME", "NEW_ROLE", "ROLE_NAME", "GRANTEE_NAME", "CATALOG_NAME", "OBJECT_NAME"}
     | {"NEW_SECRET", "NEW_CONNECTION", "LIMIT_NAME", "NEW_EXPECTATION", "VIOLATIONS_TABLE"}
+    | {"NEW_ALERT", "ALERT_NAME", "STATUS_NAME", "RULE_NAME", "COMMAND_NAME"}
 )
 STRINGS: Final = frozenset(
     {"JOB_ID", "COMMENT_TEXT", "OPTION_KEY", "OPTION_VALUE", "PATTERN_TEXT", "HANDLER_NAME", "SOURCE"}
-    | {"FILE_NAME", "CONDITION_TEXT", "TOKEN_ID", "LOCATION_URL", "VARIABLE_NAME", "HOST_URL"}
+    | {"FILE_NAME", "CONDITION_TEXT", "TOKEN_ID", "LOCATION_URL", "VARIABLE_NAME", "HOST_URL", "CALL_URL"}
 )
 # Slots that can have several tokens, which become one token of the grammar.
 # The words that end them, with their brackets. A type can have further words, such as DAY TO SECOND.
@@ -96,8 +103,11 @@ _RUNS: Final = {
     "CONDITION": (frozenset(), "([", ")]"),
 }
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
-# The words of rights, which are never names of roles: GRANT takes both.
-_RIGHTS: Final = frozenset("ADMIN CREATE FUNCTION INSERT MODIFY MONITOR OPERATE SELECT USAGE".split())
+# The words that are never names where the grammar takes both: GRANT takes rights and roles, an alert a job and ALL.
+_NEVER_NAMES: Final = {
+    "ROLE_NAME": frozenset("ADMIN CREATE FUNCTION INSERT MODIFY MONITOR OPERATE SELECT USAGE".split()),
+    "JOB_NAME": frozenset({"ALL"}),
+}
 # No terminal of the grammar has this name, so the parser reports an error at the token.
 _STRAY: Final = "STRAY"
 
@@ -207,7 +217,7 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
         return TABLE_CLAUSES
     name = _acceptable_one(NAMES & accepted, state)
     keyword = token.word in accepted and token.word not in SLOTS and token.word not in MARKS
-    if keyword and name == "ROLE_NAME" and token.word in _RIGHTS:
+    if keyword and token.word in _NEVER_NAMES.get(name, ()):
         return token.word
     if keyword and name:
         following = found[index + 1] if index + 1 < len(found) else None

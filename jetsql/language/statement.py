@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from jetsql.errors import Span
+from jetsql.language.objects.alert_statement import AlertStatement
 from jetsql.language.objects.connection_statement import ConnectionStatement
 from jetsql.language.objects.expectation import Expectation as Expectation
 from jetsql.language.objects.object_names import Name as Name
@@ -468,6 +469,7 @@ Statement = (
     | ExplainCreateStreamingTable
     | RightsStatement
     | ConnectionStatement
+    | AlertStatement
     | RunFile
     | StartTest
     | RunJobs

@@ -25,7 +25,7 @@ _TEMPORARY: Final = ("TEMPORARY", "TEMP")
 _ADJECTIVES: Final = (*_TEMPORARY, "GLOBAL", "EXTERNAL", *TABLES_WITH_JOB)
 _KINDS: Final = {
     **{kind: kind for kind in ("TABLE", "VIEW", "FUNCTION", "SCHEMA", "JOB", "SNAPSHOT")},
-    **{kind: kind for kind in ("USER", "ROLE", "SECRET", "CONNECTION")},
+    **{kind: kind for kind in ("USER", "ROLE", "SECRET", "CONNECTION", "ALERT")},
     **dict.fromkeys(("DATABASE", "NAMESPACE"), "SCHEMA"),
 }
 _GUARDS: Final = (("IF", "NOT", "EXISTS"), ("IF", "EXISTS"))

@@ -28,9 +28,9 @@ _SHOWN: Final = (*_OBJECTS, "MEMBER", "ENGINE")
 # Users and rights: the verbs, and the objects of CREATE, ALTER and DROP, and of SHOW. SHOW USER FUNCTIONS is Spark's.
 _RIGHTS_VERBS: Final = ("GRANT", "REVOKE", "REASSIGN")
 _ACCOUNTS: Final = ("USER", "ROLE", "TOKEN")
-# A misspelled CONNECTION can be FUNCTION, so these are read only as they are.
-_CREDENTIALS: Final = ("SECRET", "SECRETS", "CONNECTION", "CONNECTIONS")
-_SHOWN_ACCOUNTS: Final = ("USERS", "ROLES", "TOKENS", "GRANTS", "SECRETS", "CONNECTIONS")
+# A misspelled CONNECTION can be FUNCTION, and ALERT is similar to ALTER, so these are read only as they are.
+_EXACT_OBJECTS: Final = ("SECRET", "SECRETS", "CONNECTION", "CONNECTIONS", "ALERT", "ALERTS")
+_SHOWN_ACCOUNTS: Final = ("USERS", "ROLES", "TOKENS", "GRANTS", "SECRETS", "CONNECTIONS", "ALERTS")
 # The first words of Spark's own statements: they are never read as misspelled verbs of JetSQL (RESET job, TABLE job).
 _SPARK_VERBS: Final = frozenset(
     "ADD ANALYZE BEGIN CACHE CALL CLEAR CLOSE COMMENT COMMIT DECLARE DELETE DFS EXECUTE EXPORT FETCH FROM GRANT IMPORT"
@@ -67,7 +67,7 @@ _LONE_CDC: Final = rf"(?:{_EXPLAIN})?AUTO\b{_GAP}CDC\b"
 _OF_TEST: Final = rf"(?:{'|'.join(_TEST_VERBS)})\b|START\b{_GAP}TEST\b"
 _OF_RIGHTS: Final = (
     rf"(?:{'|'.join(_RIGHTS_VERBS)})\b|(?:CREATE|ALTER|DROP|DESC|DESCRIBE)\b{_GAP}(?:OR\b{_GAP}REPLACE\b{_GAP})?"
-    rf"(?:(?:{'|'.join(_ACCOUNTS)})S?|{'|'.join(_CREDENTIALS)})\b"
+    rf"(?:(?:{'|'.join(_ACCOUNTS)})S?|{'|'.join(_EXACT_OBJECTS)})\b"
     rf"|SHOW\b{_GAP}(?:{'|'.join(_SHOWN_ACCOUNTS)})\b|ALTER\b{_GAP}(?:TABLE|VIEW)\b.*?\bOWNER\b"
 )
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{_LEAD_TOKENS - 1}}}?){_JETSQL_WORD}"
@@ -122,7 +122,7 @@ def is_jetsql(lead: Sequence[Token]) -> bool:
     if verb in ("CREATE", "ALTER", "DROP"):
         object_at = 3 if verb == "CREATE" and second == "OR" and _word(lead, 2) == "REPLACE" else 1
         kind = _word(lead, object_at)
-        return kind in _CREDENTIALS or _is_similar(kind, *_OBJECTS, *_ACCOUNTS)
+        return kind in _EXACT_OBJECTS or _is_similar(kind, *_OBJECTS, *_ACCOUNTS)
     if verb == "SHOW":
         return _is_jetsql_show(lead, second)
     if verb in ("DESCRIBE", "DESC"):

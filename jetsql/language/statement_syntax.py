@@ -16,6 +16,7 @@ INLINED: Final = (
     *("parameters", "parameter", "returns", "column", "columns", "_clause", "deterministic"),
     *("_rights", "object_rights", "_right", "engine_rights", "_engine_right", "_object", "named_object"),
     *("secret_source", "hosts", "_connection_type"),
+    *("alert_condition", "alert_call", "_time_unit"),
 )
 """Rules that are shown where they are used: a reader wants to see a statement whole."""
 SLOT_WORDS: Final = {
@@ -52,6 +53,12 @@ SLOT_WORDS: Final = {
     "NEW_CONNECTION": "name",
     "VARIABLE_NAME": "'variable'",
     "HOST_URL": "'url'",
+    "NEW_ALERT": "name",
+    "ALERT_NAME": "name",
+    "STATUS_NAME": "status",
+    "RULE_NAME": "rule",
+    "CALL_URL": "'url'",
+    "COMMAND_NAME": "command",
     "FILE_NAME": "'file'",
     "NEW_TEST": "name",
     "CONDITION_TEXT": "'condition'",

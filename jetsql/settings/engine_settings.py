@@ -18,6 +18,7 @@ from typing import Final
 
 import platformdirs
 
+from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
@@ -218,6 +219,7 @@ class Settings:
     )
     audit: AuditSettings = group(AuditSettings)
     limits: LimitSettings = group(LimitSettings)
+    alerts: AlertSettings = group(AlertSettings)
     jobs: JobSettings = group(JobSettings)
     watchdog: WatchdogSettings = group(WatchdogSettings)
     endpoints: EndpointSettings = group(EndpointSettings)

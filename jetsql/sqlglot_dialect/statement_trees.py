@@ -10,6 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from jetsql.language import statement as st
 from jetsql.language.body.expectations import rule_text
+from jetsql.language.objects.alert_statement import AlertStatement
 from jetsql.language.objects.connection_statement import ConnectionStatement
 from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.language.tokens import tokens
@@ -170,7 +171,7 @@ class StatementTrees:
         return exp.Describe(this=self._name(statement.name), kind=JOB, style=style)
 
     def _as_text(self, statement: st.Statement) -> exp.Expression:
-        """Return a statement about rights or connections, or of a test file, with its text: tools leave them."""
+        """Return a statement about rights, connections, alerts or of a test file with its text: tools leave them."""
         first = next(tokens(self._text))
         text = self._text[first.start :]
         verb, rest = text[: len(first.text)], text[len(first.text) :]
@@ -224,6 +225,9 @@ _TREES: Final[Mapping[type, Callable[[StatementTrees, Any], exp.Expression]]] = 
         f"CREATE {statement.kind.value}", trees._table(statement.table)
     ),
     st.ExplainCreateStreamingTable: StatementTrees._explain,
-    **dict.fromkeys((*get_args(RightsStatement), *get_args(ConnectionStatement)), StatementTrees._as_text),
+    **dict.fromkeys(
+        (*get_args(RightsStatement), *get_args(ConnectionStatement), *get_args(AlertStatement)),
+        StatementTrees._as_text,
+    ),
     **dict.fromkeys(get_args(st.TestStatement), StatementTrees._as_text),
 }

@@ -20,8 +20,8 @@ from tests.support.hypothesis_profiles import examples
         (
             "SHOW ",
             tuple(
-                "ALL CONNECTIONS CREATE ENGINES GRANTS JOB JOBS MATERIALIZED MEMBERS ROLES SECRETS SNAPSHOTS".split()
-                + "STREAMING TOKENS USERS".split()
+                "ALERTS ALL CONNECTIONS CREATE ENGINES GRANTS JOB JOBS MATERIALIZED MEMBERS ROLES SECRETS".split()
+                + "SNAPSHOTS STREAMING TOKENS USERS".split()
             ),
         ),
         ("SHOW J", ("JOB", "JOBS")),
@@ -108,6 +108,7 @@ def test_following_the_completions_gives_a_statement(data: some.DataObject) -> N
         Slot.LOCATION_URL: "'s3a://b/in'",
         Slot.VARIABLE_NAME: "'SHOP'",
         Slot.HOST_URL: "'kafka://broker:9092'",
+        Slot.CALL_URL: "'https://hooks.example.com/'",
     }
     text = ""
     for _ in range(40):

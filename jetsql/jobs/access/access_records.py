@@ -39,6 +39,7 @@ class SecurableKind(StrEnum):
     SECRET = "SECRET"
     CONNECTION = "CONNECTION"
     LOCATION = "LOCATION"
+    ALERT = "ALERT"  # it has an owner, and no rights are granted on it
     ENGINE = "ENGINE"  # the engine itself, and all schemas of all catalogues
 
 

@@ -16,7 +16,7 @@ from jetsql.request import OWNER
 def published_rights(state: AccessState, limits: LimitSettings) -> str | None:
     """Return the effective rights and limits of all users who are not disabled; None if the engine has no users.
 
-    The rights on jobs are left out: the statements about jobs check them. limits: of users without own ones
+    The rights on jobs and alerts are left out: their statements check them. limits: of users without own ones
     """
     if not state.has_users:
         return None
@@ -47,5 +47,5 @@ def _rights(state: AccessState, user: str) -> list[dict[str, Any]]:
     return [
         {"right": right.value, "kind": thing.kind.value, "name": list(thing.name)}
         for right, thing in sorted(held)
-        if thing.kind is not SecurableKind.JOB
+        if thing.kind not in (SecurableKind.JOB, SecurableKind.ALERT)
     ]

@@ -20,6 +20,7 @@ CONTAINERS: Final[Mapping[SecurableKind, tuple[SecurableKind, ...]]] = {
     SecurableKind.SECRET: (),
     SecurableKind.CONNECTION: (),
     SecurableKind.LOCATION: (),
+    SecurableKind.ALERT: (),
     SecurableKind.ENGINE: (),
 }
 """The kinds of objects that contain those of a kind. A job is in the schemas of the tables that it writes."""
@@ -73,8 +74,8 @@ _SPECS: Final = (
     RightSpec(
         Right.USAGE,
         (SecurableKind.FUNCTION, SecurableKind.SECRET, SecurableKind.CONNECTION, SecurableKind.LOCATION),
-        "call the function; name the secret or the connection in a table, and own tables that do; read and write files "
-        "below the location",
+        "call the function; name the secret or the connection in a table, and own tables that do; name the secret in "
+        "an alert; read and write files below the location",
     ),
     RightSpec(
         Right.MONITOR,

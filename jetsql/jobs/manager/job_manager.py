@@ -20,6 +20,7 @@ from jetsql import request
 from jetsql.errors import EngineError, StatementError
 from jetsql.failpoints import failpoint
 from jetsql.jobs.access.job_rights import used_tables
+from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.audit.audit_event import DENIED, AuditedObject
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog, note_object
 from jetsql.jobs.lifecycle.events import (
@@ -49,6 +50,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted, CrashReport, JobRuntim
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.manager.access_registry import AccessRegistry
+from jetsql.jobs.manager.alert_registry import AlertRegistry
 from jetsql.jobs.manager.connection_registry import ConnectionRegistry
 from jetsql.jobs.manager.function_registry import FunctionRegistry
 from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
@@ -90,6 +92,7 @@ class Manager:
         metrics: Metrics | None = None,
         audit: AuditLog = NO_AUDIT,
         limits: LimitSettings = LimitSettings(),  # noqa: B008  # it is frozen
+        alerts: AlertSettings = AlertSettings(),  # noqa: B008
     ) -> None:
         """Create the manager; `start` starts the jobs.
 
@@ -124,6 +127,19 @@ class Manager:
         self.access = AccessRegistry(
             store, runtime, self._writer.submit, clock, self.owner_rights.enforce, audit, limits
         )
+        self.alerts = AlertRegistry(
+            store,
+            alerts,
+            clock,
+            self._writer.submit,
+            self._writer.call_at,
+            self.registry.live,
+            self.metrics,
+            lambda: self.access.state,
+            lambda: self.connections.state,
+            audit,
+            self.settings.store_retry_seconds,
+        )
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -136,6 +152,7 @@ class Manager:
         self.connections.load()
         self.functions.load()
         self.access.load()
+        self._writer.submit(lambda: self.alerts.load(self.store.alerts())).result()
         self.runtime.watch_members(self._on_members)
         self._writer.submit(self._engine_up).result()
 
@@ -171,6 +188,7 @@ class Manager:
         if self._staged_rows_deleted is not None:  # it reads the store, which the caller closes next
             wait_for([self._staged_rows_deleted], max(0.0, until - monotonic()))
         self.access.close()
+        self.alerts.close()
         self.registry.close()
         self._writer.close()
 
@@ -247,6 +265,7 @@ class Manager:
         self._supersede()
         self._staged_rows_deleted = self.workers.call(self._delete_staged_rows)
         self._retention.start()
+        self.alerts.start()
 
     def _delete_staged_rows(self) -> None:
         """Delete what tasks of ended jobs have staged after the files of their jobs were deleted."""
@@ -259,6 +278,7 @@ class Manager:
 
     def _engine_down(self) -> None:
         self._open = False
+        self.alerts.stop()
         self._writer.drop_timers()
         for view in self.registry.live():
             if not self._apply_or_log(view.job.id, EngineStopping()):
@@ -288,9 +308,11 @@ class Manager:
         check_overwrite_conflicts(job.plan, None, self._live_jobs(), sees)
         check_group_unused(job.plan, self._live_jobs(), sees)
         step = self._step(job, Submit())
+        alerts = self.alerts.evaluate(job, step.job, Submit())
         failpoint("storing", job.name, step=step.history_event)
-        self.store.add(step.job, self._row(job, step, caller, first=True))
+        self.store.add(step.job, self._row(job, step, caller, first=True), alerts.changes)
         failpoint("stored", job.name, step=step.history_event)
+        self.alerts.commit(alerts)
         view = self._show(step, RunStats(last_message=step.history_message))
         self._supersede()
         return view
@@ -356,10 +378,15 @@ class Manager:
             return step
         if step.job.is_live and not view.job.is_live:
             self._check_newest(view.job, caller)
+        alerts = self.alerts.evaluate(view.job, step.job, event)
         if step.history_event:
             failpoint("storing", view.job.name, step=step.history_event)
-            self.store.save(step.job, self._row(view.job, step, caller), step.snapshot, step.replaced_snapshot_id)
+            row = self._row(view.job, step, caller)
+            self.store.save(step.job, row, step.snapshot, step.replaced_snapshot_id, alerts.changes)
             failpoint("stored", view.job.name, step=step.history_event)
+        elif alerts.changes:
+            self.store.save_alert_changes(alerts.changes)
+        self.alerts.commit(alerts)
         if view.job.snapshot_request is not None and step.job.snapshot_request is None:
             self.snapshot_names.finish(view.job.snapshot_request, step.snapshot or step.history_message)
         self._record_metrics(step.job, event)

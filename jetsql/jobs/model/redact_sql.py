@@ -1,8 +1,8 @@
 """Redact SQL texts of which only the text is known: values of secret options, and secrets in URLs.
 
 The engine redacts the options that it knows. Here every string after a secret name is redacted, also in Spark's own
-statements: `'password' 'x'`, `password => 'x'`, `SET some.token=x`. In doubt it is redacted: to enter a value again
-does less harm than to store a secret.
+statements: `'password' 'x'`, `password => 'x'`, `SET some.token=x`. So is the URL of an alert, after `CALL`. In doubt
+it is redacted: to enter a value again does less harm than to store a secret.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def _find_secret_strings(tokens_read: list[Token]) -> Iterator[tuple[int, int]]:
             is_redacting = False
             continue
         known = is_redacting or index < declared
-        is_redacting = known or (is_secret(_name_before(tokens_read, index)) and not is_reference(_content(token)))
+        is_secret_value = is_secret(_name_before(tokens_read, index)) or _is_called(tokens_read, index)
+        is_redacting = known or (is_secret_value and not is_reference(_content(token)))
         if is_redacting:
             yield token.start, token.stop
 
@@ -87,6 +88,11 @@ def _next_equal(tokens_read: list[Token], index: int) -> int:
 def _statement_end(tokens_read: list[Token], index: int) -> int:
     """Return the index of the next semicolon, or of the end."""
     return next((at for at in range(index, len(tokens_read)) if tokens_read[at].text == ";"), len(tokens_read))
+
+
+def _is_called(tokens_read: list[Token], index: int) -> bool:
+    """Return whether a string is the URL of an alert: its path is often a password."""
+    return index > 0 and tokens_read[index - 1].word == "CALL"
 
 
 def _is_secret_name(token: Token) -> bool:

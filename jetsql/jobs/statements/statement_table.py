@@ -16,6 +16,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements import control, describe, show
 from jetsql.jobs.statements.access import connections, grants, show_access, users
 from jetsql.jobs.statements.access.checks import Need, check_right
+from jetsql.jobs.statements.alerts import alert_statements, show_alerts
 from jetsql.jobs.statements.command_result import COMMAND_COLUMNS
 from jetsql.jobs.statements.explain import PLAN_COLUMNS, explain
 from jetsql.jobs.statements.function_statements import RESULT_COLUMNS, create_function
@@ -26,6 +27,7 @@ from jetsql.jobs.statements.tables import streaming_tables as tables
 from jetsql.jobs.statements.tables.table_creation import create_with_table
 from jetsql.jobs.statements.wait import wait_for
 from jetsql.language import statement as st
+from jetsql.language.objects import alert_statement as al
 from jetsql.language.objects import connection_statement as cn
 from jetsql.language.objects import rights_statement as rights
 from jetsql.resultset import Column, Table
@@ -148,6 +150,10 @@ _ROWS: Final = (
     _spec(_ADMIN, cn.DropConnection, connections.drop_connection, users.RESULT_COLUMNS),
     _spec(_ANY, cn.ShowConnections, connections.show_connections, connections.CONNECTION_COLUMNS),
     _spec(_ANY, cn.DescribeConnection, connections.describe_connection, describe.FACT_COLUMNS),
+    _spec(_ANY, al.CreateAlert, alert_statements.create_alert, users.RESULT_COLUMNS),
+    _spec(_ANY, al.AlterAlert, alert_statements.alter_alert, users.RESULT_COLUMNS),
+    _spec(_ANY, al.DropAlert, alert_statements.drop_alert, users.RESULT_COLUMNS),
+    _spec(_ANY, al.ShowAlerts, show_alerts.show_alerts, show_alerts.ALERT_COLUMNS),
     *(_spec(_ANY, kind, _refuse) for kind in get_args(st.TestStatement)),
 )
 SPECS: Final = {spec.kind: spec for spec in _ROWS}

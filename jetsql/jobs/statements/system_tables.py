@@ -14,6 +14,7 @@ from typing import Final
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.access.audit_relation import AUDIT_COLUMNS, audit_relation
+from jetsql.jobs.statements.alerts.show_alerts import MESSAGE_COLUMNS, messages_relation
 from jetsql.jobs.statements.describe import JOB_HISTORY_COLUMNS, history_relation
 from jetsql.jobs.statements.function_statements import FUNCTION_COLUMNS, functions_relation
 from jetsql.jobs.statements.job_metrics import (
@@ -51,6 +52,7 @@ SYSTEM_TABLES: Final = (
     SystemTable(
         "expectations", "A row for each rule for the rows of a job.", EXPECTATION_COLUMNS, expectations_relation
     ),
+    SystemTable("alerts", "A row for each message of an alert.", MESSAGE_COLUMNS, messages_relation),
     SystemTable("audit", "A row for each of the newest events of the audit log.", AUDIT_COLUMNS, audit_relation),
 )
 _BY_NAME: Final = {relation.name: relation for relation in SYSTEM_TABLES}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import, and reading the contents does
     from jetsql.jobs.store.metrics_store import MetricsStore
     from jetsql.jobs.store.postgresql.lease import Lease
 
-VERSION: Final = 10
+VERSION: Final = 11
 
 # Keys of the table `meta`. Those of one place are not copied with a store.
 WRITTEN_BY: Final = "written_by"
@@ -42,6 +42,7 @@ OF_ONE_PLACE: Final = ("metrics_version", LEASE_NUMBER, MOVED_TO)
 TABLES: Final = {
     **{"meta": 1, "jobs": 1, "history": 1, "snapshots": 2, "functions": 5},
     **dict.fromkeys(("users", "roles", "members", "tokens", "grants", "owners"), 9),
+    **dict.fromkeys(("alerts", "alert_states", "alert_messages"), 11),
 }
 
 _CALLERS: Final = 6  # the version of the store that added the callers to the history

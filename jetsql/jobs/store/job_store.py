@@ -21,12 +21,13 @@ from jetsql.failpoints import failpoint
 from jetsql.home.storage import Storage
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.connection_records import ConnectionRecord, SecretRecord, StoredConnections
+from jetsql.jobs.alerts.alert_records import AlertChange, AlertMessage, AlertRecord, StoredAlerts
 from jetsql.jobs.model.engine_record import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Job, RunId, Snapshot, name_key
+from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
 from jetsql.jobs.model.serialization import MalformedRecord, decode, encode
-from jetsql.jobs.store import access_rows
+from jetsql.jobs.store import access_rows, alert_rows
 from jetsql.jobs.store.database import VERSION, WRITTEN_BY, StoreDatabase, history_row
 from jetsql.jobs.store.store_file import StoreFile
 from jetsql.jobs.store.tables import CONNECTIONS, FUNCTIONS, HISTORY, JOBS, META, METADATA, SECRETS, SNAPSHOTS
@@ -83,23 +84,39 @@ class Store:
         [row] = self._rows(sa.select(META.c.value).where(META.c.key == "id"))
         return str(row.value)
 
-    def add(self, job: Job, row: HistoryRow) -> None:
-        """Store a new job. Raises StatementError JOB_ALREADY_EXISTS when a live job has its name."""
-        self._change([JOBS.insert().values(_columns(job)), _insert_history(row)], _Names(job.name))
+    def add(self, job: Job, row: HistoryRow, alerts: Sequence[AlertChange] = ()) -> None:
+        """Store a new job, and changes of alerts.
 
-    def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
-        """Store a job's new state with its history row, and with a new snapshot, if there is one.
+        Raises StatementError JOB_ALREADY_EXISTS when a live job has its name.
+        """
+        changes = [JOBS.insert().values(_columns(job)), _insert_history(row), *alert_rows.changes(alerts)]
+        self._change(changes, _Names(job.name))
+
+    def save(
+        self,
+        job: Job,
+        row: HistoryRow,
+        snapshot: Snapshot | None = None,
+        replaces: str | None = None,
+        alerts: Sequence[AlertChange] = (),
+    ) -> None:
+        """Store a job's new state with its history row, and with a new snapshot and changes of alerts, if any.
 
         replaces: see `add_snapshot`. Raises StatementError JOB_ALREADY_EXISTS when an ended job becomes live while
         another live job has its name, SNAPSHOT_ALREADY_EXISTS.
         """
         if snapshot is not None:
-            self.add_snapshot(snapshot, replaces, row, job)
+            self.add_snapshot(snapshot, replaces, row, job, alerts)
         else:
-            self._change([_update_job(job), _insert_history(row)], _Names(job.name))
+            self._change([_update_job(job), _insert_history(row), *alert_rows.changes(alerts)], _Names(job.name))
 
     def add_snapshot(
-        self, snapshot: Snapshot, replaces: str | None = None, row: HistoryRow | None = None, job: Job | None = None
+        self,
+        snapshot: Snapshot,
+        replaces: str | None = None,
+        row: HistoryRow | None = None,
+        job: Job | None = None,
+        alerts: Sequence[AlertChange] = (),
     ) -> None:
         """Store a new snapshot, with a history row and the job's new state, if they are given.
 
@@ -111,6 +128,7 @@ class Store:
             changes.append(_update_job(job))
         if row is not None:
             changes.append(_insert_history(row))
+        changes += alert_rows.changes(alerts)
         self._change(changes, _Names(job.name if job is not None else "", snapshot.name))
 
     def save_snapshots(self, snapshots: Iterable[Snapshot]) -> None:
@@ -178,6 +196,36 @@ class Store:
         """Delete a secret or a connection, if it exists."""
         table = _table_of(gone)
         self._change([table.delete().where(table.c.name_key == gone.key)])
+
+    def alerts(self) -> StoredAlerts:
+        """Return the alerts, their states, and the messages that are not delivered."""
+        try:
+            return alert_rows.decode_alerts(*map(self._rows, alert_rows.STORED))
+        except MalformedRecord as error:
+            raise self.database.damaged_error(f"the alerts are not readable ({error})") from error
+
+    def alert_messages(self) -> tuple[AlertMessage, ...]:
+        """Return the messages of alerts, oldest first."""
+        try:
+            return tuple(decode(AlertMessage, row.record) for row in self._rows(alert_rows.MESSAGES))
+        except MalformedRecord as error:
+            raise self.database.damaged_error(f"the messages of alerts are not readable ({error})") from error
+
+    def save_alert(self, alert: AlertRecord, *, keeps_states: bool) -> None:
+        """Store an alert; it replaces one with its name. keeps_states: whether its condition and jobs are as before"""
+        self._change(alert_rows.save(alert, keeps_states=keeps_states))
+
+    def remove_alert(self, alert: AlertRecord) -> None:
+        """Delete an alert with its states and the messages that are not delivered."""
+        self._change(alert_rows.remove(alert))
+
+    def save_alert_changes(self, changes: Sequence[AlertChange]) -> None:
+        """Store new states of alerts with their messages, in one transaction."""
+        self._change(alert_rows.changes(changes))
+
+    def save_alert_message(self, message: AlertMessage) -> None:
+        """Store the result of an attempt to deliver a message."""
+        self._change([alert_rows.update_message(message)])
 
     def forget(self, job_ids: Sequence[str]) -> None:
         """Delete jobs and their history, if they exist."""
@@ -255,6 +303,12 @@ class Store:
         began = sa.select(HISTORY.c.job, HISTORY.c.run, sa.func.min(HISTORY.c.time).label("time"))
         grouped = began.where(HISTORY.c.run > 0).group_by(HISTORY.c.job, HISTORY.c.run)
         return {RunId(row.job, row.run): row.time for row in self._rows(grouped)}
+
+    def resumed_times(self) -> dict[str, float]:
+        """Return the time when each job that was suspended was resumed last, in seconds since the epoch, by its id."""
+        resumed = sa.select(HISTORY.c.job, sa.func.max(HISTORY.c.time).label("time"))
+        wanted = resumed.where(HISTORY.c.before == Status.SUSPENDED.value).group_by(HISTORY.c.job)
+        return {row.job: row.time for row in self._rows(wanted)}
 
     def _jobs(self, wanted: sa.Select[Any]) -> tuple[Job, ...]:
         return tuple(self._decoded(Job, "job", row) for row in self._rows(wanted))

@@ -14,14 +14,14 @@ This module is imported only when a migration is needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from jetsql.failpoints import failpoint
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.record_versions import RENAMED_EVENTS, upgrade_text
-from jetsql.jobs.store.tables import TEXT
+from jetsql.jobs.store.tables import INTEGER, TEXT
 
 MigrationStep = Callable[[sa.Connection], object]
 
@@ -108,6 +108,21 @@ def _connections(connection: sa.Connection) -> None:
         _create_table(connection, table, _key("name_key"), _text("record"))
 
 
+def _alerts(connection: sa.Connection) -> None:
+    """Version 11: alerts, their states and their messages."""
+    _create_table(connection, "alerts", _key("name_key"), _text("record"))
+    _create_table(connection, "alert_states", _key("alert"), _key("job"), _text("record"))
+    _create_table(
+        connection,
+        "alert_messages",
+        sa.Column("number", INTEGER, primary_key=True),
+        sa.Column("id", TEXT, nullable=False, unique=True),
+        sa.Column("alert", TEXT, nullable=False, index=True),
+        sa.Column("pending", sa.Boolean, nullable=False),
+        _text("record"),
+    )
+
+
 def _key(name: str) -> sa.Column[str]:
     return sa.Column(name, TEXT, primary_key=True)
 
@@ -116,7 +131,7 @@ def _text(name: str) -> sa.Column[str]:
     return sa.Column(name, TEXT, nullable=False)
 
 
-def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[str]) -> None:
+def _create_table(connection: sa.Connection, name: str, *columns: sa.Column[Any]) -> None:
     sa.Table(name, sa.MetaData(), *columns).create(connection)
 
 
@@ -139,4 +154,5 @@ STEPS: Final[Sequence[MigrationStep]] = (
     _sinks,
     _users,
     _connections,
+    _alerts,
 )

@@ -94,6 +94,31 @@ CONNECTIONS: Final = sa.Table(
     sa.Column("record", TEXT, nullable=False),
 )
 
+ALERTS: Final = sa.Table(
+    "alerts",
+    METADATA,
+    sa.Column("name_key", TEXT, primary_key=True),
+    sa.Column("record", TEXT, nullable=False),
+)
+
+ALERT_STATES: Final = sa.Table(
+    "alert_states",
+    METADATA,
+    sa.Column("alert", TEXT, primary_key=True),  # the id
+    sa.Column("job", TEXT, primary_key=True),  # the key of the name, which a later job can have as well
+    sa.Column("record", TEXT, nullable=False),
+)
+
+ALERT_MESSAGES: Final = sa.Table(
+    "alert_messages",
+    METADATA,
+    sa.Column("number", INTEGER, primary_key=True),
+    sa.Column("id", TEXT, nullable=False, unique=True),
+    sa.Column("alert", TEXT, nullable=False, index=True),  # the id
+    sa.Column("pending", sa.Boolean, nullable=False),
+    sa.Column("record", TEXT, nullable=False),
+)
+
 USERS: Final = sa.Table(
     "users",
     METADATA,

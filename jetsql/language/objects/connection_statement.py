@@ -49,7 +49,7 @@ class AlterSecret:
 
 @dataclass(frozen=True)
 class DropSecret:
-    """Drops a secret that no connection and no table uses."""
+    """Drops a secret that no connection, no table and no alert uses."""
 
     name: Name
     if_exists: bool = False

@@ -12,6 +12,7 @@ from threading import Barrier, Thread
 import pytest
 
 from jetsql.errors import EngineError, StatementError
+from jetsql.jobs.alerts.alert_records import AlertChange
 from jetsql.jobs.lifecycle.runtime import CrashReport
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status, StopGoal
@@ -470,11 +471,18 @@ class FailingStore(Store):
 
     failures = 0
 
-    def save(self, job: Job, row: HistoryRow, snapshot: Snapshot | None = None, replaces: str | None = None) -> None:
+    def save(
+        self,
+        job: Job,
+        row: HistoryRow,
+        snapshot: Snapshot | None = None,
+        replaces: str | None = None,
+        alerts: Sequence[AlertChange] = (),
+    ) -> None:
         if self.failures > 0:
             self.failures -= 1
             raise EngineError("HOME_NOT_USABLE", "The store cannot be used: database or disk is full.")
-        super().save(job, row, snapshot, replaces)
+        super().save(job, row, snapshot, replaces, alerts)
 
 
 def test_step_that_cannot_be_stored_has_no_effect(tmp_path: Path) -> None:

@@ -420,12 +420,15 @@ def test_each_statement_names_the_right_it_needs() -> None:
     open_for_all = {kind.__name__ for kind, spec in SPECS.items() if spec.needs.right is None}
     assert open_for_all - {kind.__name__ for kind in SPECS if "Expect" in kind.__name__} == {
         "AdvanceClock",
+        "AlterAlert",
         "AlterOwner",
         "AlterStreamingTable",
+        "CreateAlert",
         "CreateJob",
         "CreateStreamingTable",
         "DescribeConnection",
         "DescribeJob",
+        "DropAlert",
         "DropSnapshot",
         "DropStreamingTable",
         "DropToken",
@@ -436,6 +439,7 @@ def test_each_statement_names_the_right_it_needs() -> None:
         "RevokeRights",
         "RunFile",
         "RunJobs",
+        "ShowAlerts",
         "ShowConnections",
         "ShowCreateStreamingTable",
         "ShowGrants",

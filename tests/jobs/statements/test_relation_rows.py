@@ -61,6 +61,7 @@ def test_values_are_of_their_columns_types(relation: object, jobs: JobsHarness) 
     jobs.make("live")
     jobs.sql("CREATE SNAPSHOT s FOR JOB live")
     jobs.sql("CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$ return x $$")
+    jobs.sql("CREATE ALERT a ON JOB live STATUS RUNNING CALL 'http://127.0.0.1:1/'")
     found = list(rows(jobs.manager, relation.name))  # type: ignore[attr-defined]
     assert found
     for row in found:

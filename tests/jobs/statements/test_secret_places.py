@@ -83,6 +83,7 @@ def jobs(tmp_path: Path) -> Iterator[JobsHarness]:
         updating.result(20)
         engine.report(job_id, RunBlocked(engine.run_id(job_id), CAUSE))
         jobs.manager.view_after_pending_events(jobs.job(job_id))
+        jobs.sql(f"CREATE ALERT a ON JOB j STATUS RUNNING CALL 'http://127.0.0.1:1/{SECRET}hook?x={SECRET}hook'")
         yield jobs
 
 
@@ -127,6 +128,9 @@ PLACES: dict[str, tuple[Callable[[JobsHarness], str], int, str]] = {
     "jetsql.members": (in_relation("members"), 0, "'driver'"),
     "jetsql.engines": (in_relation("engines"), 0, "'leader'"),
     "jetsql.expectations": (in_relation("expectations"), 1, "'known'"),
+    "SHOW ALERTS": (shown("SHOW ALERTS"), 0, "'http://127.0.0.1:1'"),
+    # The message of the cause.
+    "jetsql.alerts": (in_relation("alerts"), 2, "'STATUS RUNNING'"),
     "jetsql.audit": (in_relation("audit"), 0, "'job start'"),
     "/metrics": (scraped, 0, 'job="j"'),
 }
@@ -201,3 +205,10 @@ def test_long_texts_are_redacted_in_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     assert redact_urls(f"{text}?password=x") == f"{text}?password={REDACTED}"
     assert redact_sql(f"{text}; SET my.password = x").endswith(REDACTED)
+
+
+def test_url_of_an_alert_is_redacted() -> None:
+    text = "CREATE ALERT a ON JOB j STATUS FAILED CALL {} OPTIONS ('every' = '1 day')"
+    assert redact_sql(text.format("'https://hooks.slack.com/services/T/B/sesame'")) == text.format(f"'{REDACTED}'")
+    assert redact_sql(text.format("'secret:slack'")) == text.format("'secret:slack'")
+    assert redact_sql("CALL system.run('a')") == "CALL system.run('a')"

@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.audit.audit_file import AuditFile
 from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
 from jetsql.jobs.audit.audit_settings import AuditSettings
@@ -176,13 +177,14 @@ def run_manager(
     settings: JobSettings = QUICK,
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
+    alerts: AlertSettings = AlertSettings(),  # noqa: B008  # it is frozen
 ) -> Iterator[JobsHarness]:
     """Run a manager. place: the database of its store, or the folder of one on SQLite."""
     runtime = runtime or InMemoryRuntime()
     opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
     as_protocol: JobRuntime = runtime
     audit = AuditLog(AuditFile(place), AuditSettings()) if isinstance(place, Path) else NO_AUDIT
-    manager = Manager(opened, as_protocol, settings, clock, audit=audit)
+    manager = Manager(opened, as_protocol, settings, clock, audit=audit, alerts=alerts)
     manager.start()
     try:
         yield JobsHarness(runtime, manager, opened)

@@ -102,6 +102,7 @@ def drop_secret(manager: Manager, statement: DropSecret) -> Table:
     def users(secret: SecretRecord) -> list[str]:
         connections = manager.connections.state.connections
         named = [f"the connection {each.name}" for each in connections if secret.key in each.secrets]
+        named += [f"the alert {each.name}" for each in manager.alerts.all if secret.key in each.secrets]
         return named + _tables(manager, "", f"secret:{secret.key}")
 
     message = "Dropped. The file or the variable that has its value is as before."

@@ -1,0 +1,2 @@
+CREATE ALERT a ON JOB j EXPECTATION CALL 'https://hooks.example.com/jobs';
+CREATE ALERT a ON JOB j EXPECTATION CALL COMMAND command

@@ -1,0 +1,6 @@
+ALTER ALERT a DISABLE;
+ALTER ALERT a ENABLE;
+ALTER ALERT a OPTIONS ('every' = '1 hour');
+ALTER ALERT a LAG > 1000 ROWS;
+ALTER ALERT a CALL 'secret:hook' OPTIONS ('format' = 'slack');
+ALTER ALERT a STATUS FAILED CALL COMMAND page OPTIONS ('every' = '1 day')

@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:41: Expected
+CREATE ALERT a ON JOB j EXPECTATION CALL page

@@ -1,0 +1,6 @@
+-- error: PARSE_SYNTAX_ERROR at 1:28: Expected
+CREATE ALERT a ON JOB j LAG 5 MINUTES CALL COMMAND page;
+-- error: PARSE_SYNTAX_ERROR at 1:32: Expected
+CREATE ALERT a ON JOB j LAG > 5 CALL COMMAND page;
+-- error: PARSE_SYNTAX_ERROR at 1:38: The time without a commit cannot be 0
+CREATE ALERT a ON JOB j NO COMMIT FOR 0 SECONDS CALL COMMAND page

@@ -1,0 +1,2 @@
+-- error: PARSE_SYNTAX_ERROR at 1:12: Expected
+SHOW ALERTS FOR JOB j

@@ -1,0 +1,1 @@
+"""Alerts: the conditions that jobs meet, the messages about them, and their delivery. The manager evaluates them."""

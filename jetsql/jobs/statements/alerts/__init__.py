@@ -1,0 +1,1 @@
+"""The statements about alerts, and the relation of their messages."""

@@ -1,0 +1,108 @@
+"""SHOW ALERTS, and the relation `jetsql.alerts` with the messages: both without secrets and paths of URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from jetsql.jobs.alerts.alert_records import AlertMessage, AlertRecord
+from jetsql.jobs.alerts.receivers import origin_of
+from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements.lookup import shown_owner
+from jetsql.language.objects.alert_statement import ShowAlerts, span_text
+from jetsql.resultset import Cell, Column, Table, Value
+from jetsql.secret_references import is_reference
+
+ALERT_COLUMNS: Final = (
+    Column("name", comment="its name"),
+    Column("job", comment="the name of the job; NULL for all jobs"),
+    Column("condition", comment="the condition, as in CREATE ALERT"),
+    Column("receiver", comment="the host of the URL, the secret that has the URL, or the command"),
+    Column("format", comment="webhook or slack; NULL for a command"),
+    Column("secret", comment="the secret with which messages are signed"),
+    Column("every", comment="the shortest time between two messages about a job"),
+    Column("enabled", "boolean", "whether it sends messages"),
+    Column("firing", comment="the jobs that meet the condition"),
+    Column("last_message", "timestamp", "when the newest message was made"),
+    Column("delivery", comment="PENDING, DELIVERED or FAILED, of the newest message"),
+    Column("last_error", comment="why the newest message is not delivered"),
+    Column("owner", comment="the user with whose rights it reads jobs and secrets"),
+    Column("comment", comment="its COMMENT"),
+)
+MESSAGE_COLUMNS: Final = (
+    Column("time", "timestamp", "when the condition was met, or ended"),
+    Column("id", comment="the id of the message, which the receiver gets with each attempt"),
+    Column("alert", comment="the name of the alert"),
+    Column("job", comment="the name of the job"),
+    Column("job_id", comment="the id of the job"),
+    Column("state", comment="FIRING, or RESOLVED when the condition has ended"),
+    Column("status", comment="the status of the job then"),
+    Column("condition", comment="the condition, as in CREATE ALERT"),
+    Column("message", comment="what the job does, as the receiver gets it"),
+    Column("suppressed", "bigint", "how often the condition was met since the message before, without a message"),
+    Column("delivery", comment="PENDING, DELIVERED, or FAILED if it is not sent again"),
+    Column("attempts", "bigint", "how often it was sent"),
+    Column("delivered", "timestamp", "when the receiver accepted it"),
+    Column("error", comment="why the last attempt failed"),
+)
+
+
+def show_alerts(manager: Manager, statement: ShowAlerts) -> Table:
+    """Return the alerts of the caller, or all for an admin, by name."""
+    newest = {message.alert_id: message for message in manager.store.alert_messages()}
+    visible = (alert for alert in manager.alerts.all if manager.access.owns(alert.thing))
+    return Table(ALERT_COLUMNS, tuple(_alert_row(manager, alert, newest.get(alert.id)) for alert in visible))
+
+
+def _alert_row(manager: Manager, alert: AlertRecord, newest: AlertMessage | None) -> tuple[Value, ...]:
+    firing = sorted(job for job, state in manager.alerts.states(alert).items() if state.firing)
+    return (
+        alert.name,
+        alert.job,
+        alert.condition.text,
+        _receiver(alert),
+        None if alert.is_command else alert.format.value,
+        alert.secret or None,
+        span_text(alert.every),
+        alert.enabled,
+        ", ".join(firing) or None,
+        None if newest is None else newest.time,
+        None if newest is None else newest.delivery.value,
+        None if newest is None else newest.error or None,
+        shown_owner(manager, manager.access.state.owner_of(alert.thing)),
+        alert.comment,
+    )
+
+
+def _receiver(alert: AlertRecord) -> str:
+    if alert.is_command:
+        return f"command {alert.target}"
+    return alert.target if is_reference(alert.target) else origin_of(alert.target)
+
+
+def messages_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
+    """Yield the messages of the caller's alerts, oldest first; for an admin also those of dropped alerts."""
+    access = manager.access
+    own = {alert.id for alert in manager.alerts.all if access.owns(alert.thing)}
+    for message in manager.store.alert_messages():
+        if access.is_admin or message.alert_id in own:
+            yield _message_row(message)
+
+
+def _message_row(message: AlertMessage) -> tuple[Cell, ...]:
+    return (
+        message.time,
+        message.id,
+        message.alert,
+        message.job,
+        message.job_id,
+        message.kind.value,
+        message.status,
+        message.condition,
+        message.text,
+        message.suppressed,
+        message.delivery.value,
+        message.attempts,
+        message.delivered,
+        message.error or None,
+    )
