@@ -184,6 +184,12 @@ CAPABILITIES: Final = (
         ),
     ),
     Capability(
+        "alerts",
+        "a webhook, Slack or a command gets a message when a job stops, lags or breaks a rule, and when that ends",
+        "how-to/alerts.md",
+        statements=("create_alert", "alter_alert", "drop_alert", "show_alerts"),
+    ),
+    Capability(
         "executors that join",
         "jobs restart on more or fewer cores",
         "how-to/scaling.md",
