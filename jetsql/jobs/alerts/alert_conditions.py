@@ -8,12 +8,29 @@ from typing import Final
 from jetsql.jobs.alerts.alert_records import AlertState, MessageKind
 from jetsql.jobs.model.job import CANCELLED, Job, RuleCount, Status
 from jetsql.language.objects.alert_statement import AlertCondition, AlertTrigger, span_text
+from jetsql.language.tokens import written_name
 from jetsql.output.counts import counted
 
 _IDLE: Final = (
     *(Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT),
     *(Status.FAILED, Status.COMPLETED),
 )
+
+
+def condition_text(condition: AlertCondition) -> str:
+    """Return a condition as in CREATE ALERT."""
+    match condition.trigger:
+        case AlertTrigger.STATUS:
+            return f"STATUS {', '.join(condition.statuses)}"
+        case AlertTrigger.LAG_ROWS:
+            return f"LAG > {condition.limit} ROWS"
+        case AlertTrigger.LAG_SECONDS:
+            return f"LAG > {span_text(condition.limit).upper()}"
+        case AlertTrigger.NO_COMMIT:
+            return f"NO COMMIT FOR {span_text(condition.limit).upper()}"
+        case AlertTrigger.EXPECTATION:
+            rule = [written_name(condition.rule)] if condition.rule else []
+            return " ".join(("EXPECTATION", *rule, f"> {condition.limit}"))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,11 @@ _LOG: Final = logging.getLogger(__name__)
 class SecretRefused(Exception):
     """A secret that cannot be read or may not be used. The message is a sentence without its value and its place."""
 
+    def __init__(self, message: str, condition: str = "") -> None:
+        """Create it. condition: of the error that reading has raised; empty if the secret was not read"""
+        super().__init__(message)
+        self.condition = condition
+
 
 def find_secret(reference: str, owner: str, access: AccessState, connections: StoredConnections) -> SecretRecord:
     """Return the secret of a reference `secret:NAME`. Raises SecretRefused if it does not exist for the owner."""
@@ -36,7 +41,7 @@ def resolve(secret: SecretRecord) -> str:
         return resolved(f"secret:{secret.kind.value.lower()}:{secret.place}", f"the secret {secret.name}")
     except EngineError as error:
         _LOG.warning("%s", error.message)  # the path of a file is for the engine's log only
-        raise SecretRefused(f"The secret {secret.name} cannot be read.") from error
+        raise SecretRefused(f"The secret {secret.name} cannot be read.", error.condition) from error
 
 
 def check_host(secret: SecretRecord, url: str) -> None:

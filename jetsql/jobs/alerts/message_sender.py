@@ -74,16 +74,18 @@ class MessageSender:
 
     def _read(self, alert: AlertRecord, reference: str, owner: str, url: str) -> str:
         """Return the value of a secret. url: the receiver; empty if the value is its URL. Raises SecretRefused."""
-        outcome = DENIED
+        outcome = OK
         try:
             secret = find_secret(reference, owner, self._access(), self._connections())
             if url:
                 check_host(secret, url)
             value = resolve(secret)
             check_host(secret, url or value)
-            outcome = OK
             return value
+        except SecretRefused as error:
+            outcome = f"failed: {error.condition}" if error.condition else DENIED
+            raise
         finally:
-            used = AuditedObject("USAGE", f"SECRET {reference.removeprefix('secret:')}", outcome == OK)
+            used = AuditedObject("USAGE", f"SECRET {reference.removeprefix('secret:')}", outcome != DENIED)
             detail = f"For the alert {alert.name}."
             self._audit.note("secret read", Caller(owner), outcome=outcome, objects=(used,), detail=detail)

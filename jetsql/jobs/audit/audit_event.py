@@ -98,7 +98,7 @@ EVENTS: Final = (
     "login ended",  # sessions of Thrift or Spark Connect have ended, because their login is not valid any more
     "rights",  # users, roles, tokens, rights or owners have changed
     "connections",  # a secret or a connection has changed
-    "secret read",  # the value of a secret was read for a connection, or could not be read
+    "secret read",  # the value of a secret was read for a connection or an alert, or could not be read
     "connection use",  # a run of a job uses a connection
     "job start",  # a run of a job starts, with the rights of the user
     "right lost",  # a job is suspended, because its owner lacks a right

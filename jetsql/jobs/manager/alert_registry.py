@@ -19,7 +19,7 @@ from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.connection_records import StoredConnections
 from jetsql.jobs.alerts.alert_commands import AlertSettings
-from jetsql.jobs.alerts.alert_conditions import Evaluation, JobFacts, evaluate, is_idle, next_state
+from jetsql.jobs.alerts.alert_conditions import Evaluation, JobFacts, condition_text, evaluate, is_idle, next_state
 from jetsql.jobs.alerts.alert_records import (
     QUIET,
     AlertChange,
@@ -298,7 +298,7 @@ class AlertRegistry:
             kind,
             now,
             job.status.value,
-            alert.condition.text,
+            condition_text(alert.condition),
             text,
             suppressed,
         )

@@ -40,21 +40,6 @@ class AlertCondition:
     rule: str = ""  # the rule of EXPECTATION; empty for all rules of the job
     place: Span = field(default=Span(0, 0), compare=False)  # of the first status, or of the rule
 
-    @property
-    def text(self) -> str:
-        """Return the condition as in CREATE ALERT."""
-        match self.trigger:
-            case AlertTrigger.STATUS:
-                return f"STATUS {', '.join(self.statuses)}"
-            case AlertTrigger.LAG_ROWS:
-                return f"LAG > {self.limit} ROWS"
-            case AlertTrigger.LAG_SECONDS:
-                return f"LAG > {span_text(self.limit).upper()}"
-            case AlertTrigger.NO_COMMIT:
-                return f"NO COMMIT FOR {span_text(self.limit).upper()}"
-            case AlertTrigger.EXPECTATION:
-                return " ".join(("EXPECTATION", *([self.rule] if self.rule else []), f"> {self.limit}"))
-
 
 def span_text(seconds: int) -> str:
     """Return a time in the longest unit that fits: `5 minutes`."""

@@ -17,6 +17,7 @@ from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.job_settings import unknown_limit
 from jetsql.jobs.model.table_names import SESSION_CATALOG, join_table
 from jetsql.language import statement as st
+from jetsql.language.objects.alert_statement import CreateAlert
 from jetsql.language.objects.connection_statement import CreateConnection, CreateSecret
 from jetsql.language.objects.rights_statement import (
     AlterUser,
@@ -247,6 +248,9 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
         case CreateToken():
             message = "A token is shown only when it is created, so a folder cannot declare it."
             return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.user.place, _RUN_IT)
+        case CreateAlert():
+            message = "The engine shows only the host of an alert's URL, so a folder cannot declare the alert."
+            return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.name.place, _RUN_IT)
         case None:
             return _spark_declaration(linted, context)
     return _not_declared(linted.checked.text)

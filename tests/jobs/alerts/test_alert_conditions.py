@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jetsql.jobs.alerts.alert_conditions import Evaluation, JobFacts, evaluate, next_state
+from jetsql.jobs.alerts.alert_conditions import Evaluation, JobFacts, condition_text, evaluate, next_state
 from jetsql.jobs.alerts.alert_records import AlertState, MessageKind
 from jetsql.jobs.model.job import CANCELLED, Cause, Job, RuleCount, Status
 from jetsql.language import parse
@@ -46,11 +46,13 @@ def is_met(text: str, about: JobFacts, now: float = NOW) -> bool | None:
         ("NO COMMIT FOR 24 HOURS", "NO COMMIT FOR 1 DAY"),
         ("EXPECTATION", "EXPECTATION > 0"),
         ("EXPECTATION r > 5", "EXPECTATION r > 5"),
+        ("EXPECTATION `a rule`", "EXPECTATION `a rule` > 0"),
     ],
 )
 def test_condition_is_shown_as_it_is_written(text: str, expected: str) -> None:
-    assert condition(text).text == expected
-    assert condition(condition(text).text) == condition(text)
+    shown = condition_text(condition(text))
+    assert shown == expected
+    assert condition(shown) == condition(text)
 
 
 def test_times_are_shown_in_the_longest_unit() -> None:

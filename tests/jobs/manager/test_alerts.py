@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
-from jetsql.jobs.lifecycle.runtime import RowsChecked
+from jetsql.errors import EngineError
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, RowsChecked
 from jetsql.jobs.model.job import Cause, RuleCount, Status
+from jetsql.jobs.store.job_store import _NO_NAMES, Store
+from jetsql.jobs.store.metrics import BatchMetrics, Metrics
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.servers.webhook import Webhook, run_webhook
 
@@ -236,3 +239,62 @@ def test_end_of_a_job_ends_its_violations(jobs: JobsHarness, webhook: Webhook) -
     _, resolved = webhook.wait(2)
     assert resolved.type == "job.alert.resolved"
     assert jobs.store.alerts().states == {}
+
+
+def test_lag_is_that_of_the_newest_batch(jobs: JobsHarness, webhook: Webhook) -> None:
+    job_id = jobs.make()
+    jobs.sql(alert(webhook, "LAG > 10 ROWS"))
+
+    def commit(batch: int, lag: int) -> None:
+        run = jobs.runtime.run_id(job_id)
+        metrics = BatchMetrics(run.run, batch, 0.0, lag={"src": lag, "other": 1}, lag_seconds={"src": 5.0})
+        jobs.runtime.report(job_id, BatchCommitted(run, batch, 0.0, 1, 1.0, metrics=metrics))
+
+    for batch, lag in enumerate((9, 10, 50)):
+        commit(batch, lag)
+    [firing] = webhook.wait(1)
+    assert firing.data["message"] == "Job j lags by 11 rows; the limit is 10 rows."
+    jobs.runtime.idle(job_id)
+    assert webhook.wait(2)[1].type == "job.alert.resolved"
+
+
+def test_resumed_job_has_its_time_after_a_restart_of_the_engine(tmp_path: Path, webhook: Webhook) -> None:
+    """Resume a job that was suspended for long: the next engine does not count the time before that."""
+    clock, metrics = Clock(), Metrics()
+    with run_manager(tmp_path, clock=clock, metrics=metrics) as jobs:
+        jobs.make()
+        jobs.sql("SUSPEND JOB j")
+        clock.now += 3600
+        jobs.sql("RESUME JOB j")
+        jobs.sql(alert(webhook, "NO COMMIT FOR 10 MINUTES"))
+        clock.now += 300
+    with run_manager(tmp_path, clock=clock, metrics=metrics) as jobs:
+        assert rows(jobs) == []
+        clock.now += 301
+    with run_manager(tmp_path, clock=clock, metrics=metrics) as jobs:
+        assert [row["state"] for row in rows(jobs)] == ["FIRING"]
+
+
+def test_store_that_fails_keeps_no_firing_back(tmp_path: Path, webhook: Webhook) -> None:
+    store = FailingAlerts(tmp_path / "jetsql.db")
+    with run_manager(tmp_path, store=store) as jobs:
+        job_id = jobs.make()
+        jobs.sql(alert(webhook, "EXPECTATION"))
+        store.failures = 2
+        count = RuleCount("positive", "a > 0", "WARN").add(0, 10, 3)
+        jobs.runtime.report(job_id, RowsChecked(jobs.runtime.run_id(job_id), (count,)))
+        webhook.wait(1)
+        wait_delivered(jobs, 1)
+        assert store.failures == 0
+
+
+class FailingAlerts(Store):
+    """A store whose next writes about alerts fail as on a full disk."""
+
+    failures = 0
+
+    def _change(self, changes: Sequence[Any], names: Any = _NO_NAMES) -> None:
+        if self.failures > 0 and any("alert_" in str(change) for change in changes):
+            self.failures -= 1
+            raise EngineError("HOME_NOT_USABLE", "The store cannot be used: database or disk is full.")
+        super()._change(changes, names)

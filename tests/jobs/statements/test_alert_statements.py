@@ -143,6 +143,7 @@ def test_secret_of_an_alert_is_not_dropped(engine: Users, webhook: Webhook) -> N
     engine.run("CREATE ALERT a ON JOB j STATUS FAILED CALL 'secret:hook'")
     error = engine.refusal("DROP SECRET hook")
     assert error.condition == "JETSQL.OBJECT_IN_USE" and "the alert a" in error.message
+    assert engine.names("SHOW SECRETS", "owner", "used_by") == ["a"]
 
 
 def test_secrets_are_in_no_row_and_no_error(engine: Users, webhook: Webhook, tmp_path: Path) -> None:
@@ -159,6 +160,14 @@ def test_secrets_are_in_no_row_and_no_error(engine: Users, webhook: Webhook, tmp
     engine.run("ALTER ALERT a OPTIONS ('every' = '1 hour')")
     [request] = webhook.wait(1)
     assert request.headers["webhook-signature"].startswith("v1,")
+    reads = [
+        (event["outcome"], event["detail"])
+        for event in engine.jobs.manager.audit.newest()
+        if "secret" in event["event"]
+    ]
+    detail = "For the alert a."
+    assert reads[:2] == [("ok", detail), ("failed: JETSQL.SECRET_NOT_READABLE", detail)]
+    assert reads[-2:] == [("ok", detail)] * 2
     shown = (rows(engine.jobs), engine.run("SHOW ALERTS"), engine.jobs.manager.store.alerts())
     assert "canary" not in str(shown) and "/hook" not in str(shown)
     assert b"canary" not in (tmp_path / "jetsql.db").read_bytes().replace(b"canary-folder", b"")

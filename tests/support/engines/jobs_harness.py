@@ -23,6 +23,7 @@ from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.statements.statement_table import columns, execute
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
+from jetsql.jobs.store.metrics import Metrics
 from jetsql.language import parse
 from jetsql.language.statement import Body, CreateJob, Name, OptionText, Statement, Verb
 from jetsql.request import Endpoint, inside_process
@@ -178,13 +179,14 @@ def run_manager(
     store: Store | None = None,
     clock: Callable[[], float] = time.time,
     alerts: AlertSettings = AlertSettings(),  # noqa: B008  # it is frozen
+    metrics: Metrics | None = None,
 ) -> Iterator[JobsHarness]:
-    """Run a manager. place: the database of its store, or the folder of one on SQLite."""
+    """Run a manager. place: the database of its store, or the folder of one on SQLite. metrics: of an earlier one"""
     runtime = runtime or InMemoryRuntime()
     opened = store or Store(place / "jetsql.db" if isinstance(place, Path) else place)
     as_protocol: JobRuntime = runtime
     audit = AuditLog(AuditFile(place), AuditSettings()) if isinstance(place, Path) else NO_AUDIT
-    manager = Manager(opened, as_protocol, settings, clock, audit=audit, alerts=alerts)
+    manager = Manager(opened, as_protocol, settings, clock, metrics, audit=audit, alerts=alerts)
     manager.start()
     try:
         yield JobsHarness(runtime, manager, opened)

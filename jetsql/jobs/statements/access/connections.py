@@ -39,7 +39,7 @@ SECRET_COLUMNS: Final = (
     Column("name", comment="its name; tables and connections use it as secret:NAME"),
     Column("source", comment="the file or the variable that has the value; NULL for others than an admin"),
     Column("hosts", comment="the URLs of FOR, to which the engine sends it; NULL for any"),
-    Column("used_by", comment="the connections whose options name it"),
+    Column("used_by", comment="the connections and alerts that name it"),
     Column("changed", "timestamp", "when a statement changed it last"),
     Column("comment", comment="its COMMENT"),
 )
@@ -121,6 +121,8 @@ def _secret_row(manager: Manager, secret: SecretRecord) -> tuple[Value, ...]:
         for each in connections
         if secret.key in each.secrets and _sees(manager, SecurableKind.CONNECTION, each.key)
     ]
+    alerts = (each for each in manager.alerts.all if manager.access.owns(each.thing))
+    users += [each.name for each in alerts if secret.key in each.secrets]
     source = secret.source if manager.access.is_admin else None
     return (
         secret.name,

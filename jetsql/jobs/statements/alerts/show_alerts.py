@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from jetsql.jobs.alerts.alert_conditions import condition_text
 from jetsql.jobs.alerts.alert_records import AlertMessage, AlertRecord
 from jetsql.jobs.alerts.receivers import origin_of
 from jetsql.jobs.manager.job_manager import Manager
@@ -59,7 +60,7 @@ def _alert_row(manager: Manager, alert: AlertRecord, newest: AlertMessage | None
     return (
         alert.name,
         alert.job,
-        alert.condition.text,
+        condition_text(alert.condition),
         _receiver(alert),
         None if alert.is_command else alert.format.value,
         alert.secret or None,
