@@ -258,7 +258,7 @@ def test_lag_is_that_of_the_newest_batch(jobs: JobsHarness, webhook: Webhook) ->
     assert webhook.wait(2)[1].type == "job.alert.resolved"
 
 
-def test_resumed_job_has_its_time_after_a_restart_of_the_engine(tmp_path: Path, webhook: Webhook) -> None:
+def test_resumed_job_keeps_its_time_after_a_restart(tmp_path: Path, webhook: Webhook) -> None:
     """Resume a job that was suspended for long: the next engine does not count the time before that."""
     clock, metrics = Clock(), Metrics()
     with run_manager(tmp_path, clock=clock, metrics=metrics) as jobs:
