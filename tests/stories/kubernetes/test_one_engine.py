@@ -17,7 +17,10 @@ from tools.kubernetes.local_cluster import LocalCluster
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 NAMESPACE = "alone"
 SERVICE = f"{OBJECTS}.{NAMESPACE}.svc"
-IDLE = 'dynamicAllocation.executorIdleTimeout = "5s"\n'
+IDLE = "".join(
+    f'dynamicAllocation.{each} = "5s"\n'
+    for each in ("executorIdleTimeout", "cachedExecutorIdleTimeout", "shuffleTracking.timeout")  # Delta caches its logs
+)
 WRONG_IMAGE = 'kubernetes.container.image = "localhost/none:1"\n'
 LAKE = """
 delta = true
