@@ -1,7 +1,7 @@
 -- error: PARSE_SYNTAX_ERROR at 1:7: Did you mean JOB?
 CREATE JOBS j AS INSERT INTO t SELECT 1
 
--- error: PARSE_SYNTAX_ERROR at 1:13: Expected AS, COMMENT, OPTIONS or '(', found 'INSERT'
+-- error: PARSE_SYNTAX_ERROR at 1:13: Expected AS, COMMENT, OPTIONS, START_MODE or '(', found 'INSERT'
 CREATE JOB j INSERT INTO t SELECT 1
 
 -- error: PARSE_SYNTAX_ERROR at 2:3: AS was taken as the name

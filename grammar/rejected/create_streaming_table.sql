@@ -1,4 +1,4 @@
--- error: PARSE_SYNTAX_ERROR at 1:24: Expected JOB, AS SELECT or '('
+-- error: PARSE_SYNTAX_ERROR at 1:24: Expected JOB, START_MODE, AS SELECT or '('
 CREATE STREAMING TABLE t
 
 -- error: PARSE_SYNTAX_ERROR at 1:17: Did you mean TABLE?

@@ -16,6 +16,7 @@ from jetsql.language.body.expectations import read_expectations, with_expectatio
 from jetsql.language.body.named_tokens import name_of, token_place
 from jetsql.language.body.new_table import TableStart, is_new_table, read_new_table, read_table_body
 from jetsql.language.body.several_inserts import read_body
+from jetsql.language.body.start_modes import read_start_mode
 from jetsql.language.objects import alert_statement as alerts
 from jetsql.language.objects import connection_statement as connections
 from jetsql.language.objects import rights_statement as rights
@@ -107,6 +108,7 @@ def _create_job(parts: _StatementTokens) -> st.CreateJob:
         if_not_exists=parts.has("IF"),
         comment=unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
         options=parts.options,
+        start_mode=read_start_mode(parts.tokens),
         table=table,
     )
 
@@ -135,6 +137,7 @@ def _create_streaming_table(parts: _StatementTokens) -> st.CreateStreamingTable:
             or_replace=parts.has("OR"),
             if_not_exists=parts.has("IF"),
             options=parts.options,
+            start_mode=read_start_mode(parts.tokens),
             table=table,
             kind=kind,
         ),

@@ -78,6 +78,7 @@ class Slot(Enum):
     NEW_EXPECTATION = "a name for the rule"
     CONDITION = "a condition"
     VIOLATIONS_TABLE = "a name for the table of the rows"
+    START_VALUE = "a literal"
     TEST_QUERY = "SELECT, VALUES, TABLE or WITH"
     TEST_VALUE = "an expression of Spark"
     TEST_STATEMENT = "a statement"
@@ -101,6 +102,7 @@ _RUNS: Final = {
     "DATA_TYPE": (frozenset("AS COMMENT DEFAULT DETERMINISTIC HANDLER LANGUAGE NOT PARAMETER".split()), "(<", ")>"),
     "DEFAULT_VALUE": (frozenset({"COMMENT"}), "([", ")]"),
     "CONDITION": (frozenset(), "([", ")]"),
+    "START_VALUE": (frozenset(), "([", ")]"),
 }
 _MARK_TERMINALS: Final = {mark: terminal for terminal, mark in MARKS.items()} | {"==": "EQUAL"}
 # The words that are never names where the grammar takes both: GRANT takes rights and roles, an alert a job and ALL.
@@ -237,12 +239,19 @@ def _terminal(found: Sequence[lexis.Token], index: int, state: Any) -> str:
 
 
 def _continues_table(found: Sequence[lexis.Token], index: int) -> bool:
-    """Return whether the token after a table's name belongs to it, to rules or JOB OPTIONS, or ends the statement."""
+    """Return whether the token after a table's name belongs to it or to a clause of JetSQL, or ends the statement."""
     following = found[index + 1].word if index + 1 < len(found) else "OPTIONS"
     return (
         found[index].text in (".", ";")
         or (found[index].word == "JOB" and following == "OPTIONS")
         or (found[index].text == "(" and following == "CONSTRAINT")
+        or (
+            found[index].text == "("
+            and index > 1
+            and found[index - 1].word.endswith("FROM_NOW")
+            and found[index - 2].text == "="
+        )
+        or (found[index].word == "START_MODE" and (index + 1 == len(found) or found[index + 1].text in ("=", "==")))
     )
 
 

@@ -18,6 +18,7 @@ from jetsql.language.objects.object_names import Name as Name
 from jetsql.language.objects.object_names import OptionText as OptionText
 from jetsql.language.objects.object_names import TableIdentifier as TableIdentifier
 from jetsql.language.objects.rights_statement import RightsStatement
+from jetsql.language.objects.start_mode import StartMode as StartMode
 
 
 class Verb(Enum):
@@ -107,6 +108,7 @@ class CreateJob:
     if_not_exists: bool = False
     comment: str | None = None
     options: tuple[OptionText, ...] = ()
+    start_mode: StartMode | None = None  # the clause START_MODE
     table: NewTable | None = None
     """The table to create first. `body.spark_text` is then its CREATE TABLE ... AS, which only the analysis uses."""
     kind: TableKind | None = None  # the table's kind if the job belongs to it

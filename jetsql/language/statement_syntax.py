@@ -17,6 +17,7 @@ INLINED: Final = (
     *("_rights", "object_rights", "_right", "engine_rights", "_engine_right", "_object", "named_object"),
     *("secret_source", "hosts", "_connection_type"),
     *("alert_condition", "alert_call", "_time_unit"),
+    *("start_mode", "_whole_position", "_relative_position", "_given_position"),
 )
 """Rules that are shown where they are used: a reader wants to see a statement whole."""
 SLOT_WORDS: Final = {
@@ -65,6 +66,7 @@ SLOT_WORDS: Final = {
     "NEW_EXPECTATION": "rule",
     "CONDITION": "condition",
     "VIOLATIONS_TABLE": "table",
+    "START_VALUE": "literal",
     "TEST_QUERY": "query",
     "TEST_VALUE": "expression",
     "TEST_STATEMENT": "statement",

@@ -86,8 +86,10 @@ def _misplaced(found: Sequence[Token], at: int, expected: frozenset[str]) -> str
     """Return the hint for a clause at the wrong place, or of another statement or system; '' for another error."""
     word, following = found[at].word, found[at + 1].word if at + 1 < len(found) else ""
     verbs = [token.word for token in found[:3]]
-    if word == "COMMENT" and expected == {"AS"}:
+    if word == "COMMENT" and expected in ({"AS"}, {"AS", "START_MODE"}):
         return "COMMENT comes before OPTIONS."
+    if word in ("COMMENT", "OPTIONS") and expected <= {"AS", "LPAR"}:
+        return f"{word} comes before START_MODE."
     if (word, following) == ("JOB", "OPTIONS") and "OPTIONS" in expected:
         return "Write OPTIONS: JOB OPTIONS is for streaming tables and materialized views."
     if word == "OPTIONS" and "JOB" in expected:

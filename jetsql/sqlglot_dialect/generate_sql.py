@@ -19,6 +19,7 @@ SNAPSHOT: Final = "SNAPSHOT"
 TABLE_KINDS: Final = ("STREAMING TABLE", "MATERIALIZED VIEW")
 WAIT: Final = "WAIT FOR JOB"
 EXPECTATIONS: Final = "expectations"
+START_MODE: Final = "start_mode"
 _KINDS: Final = (JOB, SNAPSHOT, *TABLE_KINDS)
 # Marks the INSERT of a SINK INTO in the generated text. No statement has it: it is no character.
 _SINK: Final = "\ue000SINK"
@@ -171,6 +172,7 @@ class _Statements:
         options = [each for each in found if type(each) is exp.Property]  # a comment is of a subclass
         if options:
             parts.append(self._options(options))
+        parts += self._start_mode(tree)
         parts[-1] += " AS"
         parts.append(body_sql(self._spark, tree.expression, self._opts))
         return _separator(self._opts).join(parts)
@@ -180,6 +182,10 @@ class _Statements:
         if not rules:
             return ""
         return " (\n  " + ",\n  ".join(rules) + "\n)" if self._opts.get("pretty") else f" ({', '.join(rules)})"
+
+    def _start_mode(self, tree: exp.Create) -> list[str]:
+        mode = tree.args.get(START_MODE)
+        return [] if mode is None else [f"START_MODE = {mode.name}"]
 
     def _options(self, options: Iterable[exp.Expression]) -> str:
         pairs = [f"{quoted_text(option.name)} = {quoted_text(option.text('value'))}" for option in options]
@@ -200,6 +206,7 @@ class _Statements:
         options = plain.args.get("job_options")
         if options:
             head = f"{head} JOB {self._options(options)}"
+        head = " ".join([head, *self._start_mode(plain)])
         if isinstance(plain.expression, exp.Command):
             command = plain.expression
             return f"{head} {generate(self._spark, command)}"

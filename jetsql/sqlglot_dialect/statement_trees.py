@@ -15,7 +15,7 @@ from jetsql.language.objects.connection_statement import ConnectionStatement
 from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.language.tokens import tokens
 from jetsql.sqlglot_dialect.body_trees import BodyTrees
-from jetsql.sqlglot_dialect.generate_sql import EXPECTATIONS, JOB, SNAPSHOT, WAIT
+from jetsql.sqlglot_dialect.generate_sql import EXPECTATIONS, JOB, SNAPSHOT, START_MODE, WAIT
 from jetsql.sqlglot_dialect.sqlglot_tokens import Place
 
 
@@ -56,6 +56,7 @@ class StatementTrees:
             properties=exp.Properties(expressions=properties) if properties else None,
             expression=self._bodies.tree(statement.body),
             **_expectations(statement.body),
+            **_start_mode(statement),
         )
 
     def _create_streaming_table(self, statement: st.CreateStreamingTable) -> exp.Expression:
@@ -68,8 +69,8 @@ class StatementTrees:
         tree.set("refresh", create.or_replace)
         tree.set("exists", create.if_not_exists)
         tree.set("job_options", _options(create.options) or None)
-        for name, rules in _expectations(create.body).items():
-            tree.set(name, rules)
+        for name, part in {**_expectations(create.body), **_start_mode(create)}.items():
+            tree.set(name, part)
         return tree
 
     def _create_function(self, statement: st.CreateFunction) -> exp.Expression:
@@ -181,6 +182,11 @@ class StatementTrees:
 def _expectations(body: st.Body) -> dict[str, list[exp.Expression]]:
     """Return the rules of a statement by the name of their argument; empty for a statement without rules."""
     return {EXPECTATIONS: [exp.Var(this=rule_text(rule)) for rule in body.expectations]} if body.expectations else {}
+
+
+def _start_mode(statement: st.CreateJob) -> dict[str, exp.Expression]:
+    """Return the value of START_MODE by the name of its argument; empty for a statement without the clause."""
+    return {} if statement.start_mode is None else {START_MODE: exp.Var(this=statement.start_mode.text)}
 
 
 def _options(options: Iterable[st.OptionText]) -> list[exp.Expression]:

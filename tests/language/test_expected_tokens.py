@@ -26,7 +26,7 @@ from tests.support.hypothesis_profiles import examples
         ),
         ("SHOW J", ("JOB", "JOBS")),
         ("/* x */ EXPLAIN -- y\n", ("CREATE", "FORMATTED")),
-        ("CREATE JOB x ", ("AS", "COMMENT", "OPTIONS")),
+        ("CREATE JOB x ", ("AS", "COMMENT", "OPTIONS", "START_MODE")),
         ("CREATE JOB x AS ", ("AUTO CDC INTO", "CREATE TABLE", "INSERT INTO", "INSERT OVERWRITE", "SINK INTO", "WITH")),
         ("CREATE JOB x AS S", ("SINK INTO",)),
         ("CREATE JOB x AS INSERT INTO ", ()),

@@ -162,7 +162,7 @@ def test_everything_that_the_reference_lists_is_described() -> None:
 
 def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
     drawn = " ".join(grammar.diagram(rule) for rule in (*statement_syntax.statement_rules(), "options"))
-    words = set(re.findall(r">([A-Z][A-Z0-9]*)<", drawn))
+    words = set(re.findall(r">([A-Z][A-Z0-9_]*)<", drawn))
     assert words == grammar.keywords()
 
 

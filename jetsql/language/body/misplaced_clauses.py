@@ -10,6 +10,7 @@ from typing import Final
 
 from jetsql.errors import StatementError
 from jetsql.language.body.relation_clauses import BEFORE_NAMES, refuse_wrong_relations
+from jetsql.language.objects.start_mode import RESUMING, StartPosition
 from jetsql.language.tokens import Kind, Token, top_level
 
 _EMITTED: Final = (["CHANGES"], ["FINAL"], ["ON", "WINDOW", "CLOSE"], ["WITHOUT", "DELAY"])
@@ -53,7 +54,7 @@ def _emit_clause(found: Sequence[Token], index: int) -> str:
 
 
 def _refuse_late_options(found: Sequence[Token]) -> None:
-    """Refuse OPTIONS and COMMENT after AS, except in the clauses of a new table.
+    """Refuse OPTIONS, COMMENT and START_MODE after AS, except in the clauses of a new table.
 
     A list of columns has no string in it, and neither has an alias.
     """
@@ -62,6 +63,13 @@ def _refuse_late_options(found: Sequence[Token]) -> None:
         word = found[index].word
         in_insert = in_insert or word in ("SELECT", "VALUES", "FROM", "INTO", "OVERWRITE")
         is_of_job = word == "OPTIONS" and index > 0 and found[index - 1].word == "JOB"
+        if word == "START_MODE" and _names_position(found, index + 1):
+            raise StatementError(
+                "PARSE_SYNTAX_ERROR",
+                "START_MODE is at the wrong place.",
+                place=found[index].place,
+                hint="Write it before AS, and for a streaming table directly after its name and JOB OPTIONS (...).",
+            )
         if not (in_insert or is_of_job):
             continue
         if word == "COMMENT" and _is_string(found, index + 1):
@@ -76,6 +84,12 @@ def _refuse_late_options(found: Sequence[Token]) -> None:
             place=found[index - is_of_job].place,
             hint=f"Write {where}. Those of a table are WITH ('key' = 'value') after its name.",
         )
+
+
+def _names_position(found: Sequence[Token], index: int) -> bool:
+    """Return whether tokens are the value of START_MODE."""
+    values = [token.word.removeprefix(RESUMING) for token in found[index : index + 2]]
+    return len(values) == 2 and found[index].text == "=" and values[1] in {position.value for position in StartPosition}
 
 
 def _is_string(found: Sequence[Token], index: int) -> bool:
