@@ -240,6 +240,18 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The job cannot run with this trigger.",
         "Leave `trigger` out, or change what the message names. A real-time job may wait for cores.",
     ),
+    "START_NOT_POSSIBLE": Condition(
+        "0A000",
+        "A job cannot begin where `START_MODE` says: a source has no such position, an option of a source says "
+        "otherwise, or the job exists and has state.",
+        "Leave the clause out, or do what the message says.",
+    ),
+    "INVALID_START_MODE": Condition(
+        "22023",
+        "The value of `START_MODE` is no position: it is not a time, lies in the future, or has offsets that the topic "
+        "does not have.",
+        "Write one of the values that the message names.",
+    ),
     "UNSUPPORTED_SINK": Condition(
         "0A000",
         "The table cannot be written by a job, or not in this way.",

@@ -72,6 +72,7 @@ _REPLAY = {"rate": Replay.BY_CLOCK, "socket": Replay.NO}
 _ENDLESS = frozenset({"rate", "rate-micro-batch"})
 _CHANGE_FEED = frozenset({"readchangefeed", "readchangedata"})
 _RATE_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger", "maxoffsetspertrigger"})
+_LAKE_STARTS = ("startingVersion", "startingTimestamp", "stream-from-timestamp")
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,17 @@ def _source(entry: dict[str, Any]) -> Source:
         reads_changes=any(
             key.lower() in _CHANGE_FEED and value.lower() == "true" for key, value in entry.get("options", {}).items()
         ),
+        start_option=_start_option(entry),
     )
+
+
+def _start_option(entry: dict[str, Any]) -> str:
+    """Return the option that says where a stream begins; empty without one. Java names Kafka's, which has a default."""
+    if _SOURCE_FORMATS.get(entry["format"]) == "kafka":
+        return entry.get("start_option") or ""
+    options = {key.lower(): value for key, value in entry.get("options", {}).items()}
+    given = (f"'{name}' = '{options[name.lower()]}'" for name in _LAKE_STARTS if name.lower() in options)
+    return next(given, "")
 
 
 def _sink(target: Span, spark: SparkSession, facts: dict[str, Any]) -> Sink:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -22,6 +23,7 @@ from jetsql.engine.runs.batch_runs import BatchRun, PendingBatchRun, pending_bat
 from jetsql.engine.runs.owner_checks import check_owner
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
+from jetsql.engine.runs.source_starts import begin_query
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.engine.runs.streaming_runs import StreamingRun
 from jetsql.engine.runs.topics.commit_group import find_commit_group
@@ -202,6 +204,10 @@ class JobRuns:
         if job.plan.analysis.has_state_variables:
             correct_schema_paths(self._files, checkpoint)
         topics.check_start()
+        if job.version.starts:
+            has_offsets = progress.planned is not None
+            query = begin_query(session, self._sinks.catalog, job, resolved.query, has_offsets)
+            resolved = replace(resolved, query=query)
         sink_rows: dict[int, dict[str, int]] = {}
         query = resolved.query if resolved.batch_part is None else None
         branches = BranchRun(resolved.branches, sink_rows)

@@ -32,6 +32,7 @@ from jetsql.engine.runs.analysis import resolve_body, resolve_with_plan
 from jetsql.engine.runs.job_runs import JobRuns
 from jetsql.engine.runs.owner_checks import check_owner, check_writes
 from jetsql.engine.runs.real_time_runs import check_real_time_query
+from jetsql.engine.runs.source_starts import decide_starts
 from jetsql.engine.runs.start_checks import (
     check_formats,
     check_sources,
@@ -65,11 +66,11 @@ from jetsql.jobs.lifecycle.step_context import as_sentence
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Status, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, SourceStart, Status, Version
 from jetsql.jobs.model.job_options import Guarantee, Trigger
 from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.planning.output_mode import MODES
-from jetsql.language.statement import Body, CreateFunction, TableIdentifier
+from jetsql.language.statement import Body, CreateFunction, StartMode, TableIdentifier
 from jetsql.settings.watchdog_settings import WatchdogSettings
 from jetsql.version import VERSION
 
@@ -235,6 +236,10 @@ class SparkRuntime:
             check_sources(self._spark, self._catalog, plan)
         self._sinks.create_side_tables(plan, owner)
         check_sinks(self._spark, self._catalog, plan)
+
+    def decide_starts(self, plan: Plan, mode: StartMode, now: float) -> tuple[SourceStart, ...]:
+        session = self._sessions.open_for_plan(plan, {})
+        return decide_starts(session, self._catalog, plan, mode, now)
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:
         self._check_real_time(body, plan, job)

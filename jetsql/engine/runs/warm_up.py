@@ -127,8 +127,7 @@ class WarmUp:
         self._warm_up("a small query", partial(_small_query, sessions, self._spark), f"{folder}/small")
         while not self._stop.is_set():
             jobs = self._due_jobs()
-            has_new = any(self._due[_version(job)] == _Due() for job in jobs)
-            if has_new:
+            if any(self._due[_version(job)] == _Due() for job in jobs):
                 self._is_warm.clear()
             for job in jobs:
                 due = self._due[_version(job)]
@@ -136,10 +135,9 @@ class WarmUp:
                 prepare = partial(self._prepare, JobQuery(job, sessions, checkpoints), analyses)
                 has_rows = self._warm_up(f"job {job.name}", prepare, f"{folder}/{job.id}")
                 self._due[_version(job)] = due.after(has_rows)
-            if not has_new:  # otherwise others may have been created meanwhile
-                self._is_warm.set()
-                self._has_rehearsed.set()
-                self._stop.wait(_LIST_SECONDS)
+            self._is_warm.set()
+            self._has_rehearsed.set()
+            self._stop.wait(_LIST_SECONDS)
 
     def _prepare(self, query: JobQuery, analyses: int) -> DataStreamWriter | None:
         """Analyse a query that often before it is prepared, unless this engine leads meanwhile."""

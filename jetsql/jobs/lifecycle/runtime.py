@@ -15,9 +15,9 @@ from typing import Protocol
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import ClusterState, Member
 from jetsql.jobs.model.function import Function
-from jetsql.jobs.model.job import Cause, Job, Plan, RuleCount, RunId, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, RuleCount, RunId, SourceStart, Version
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.language.statement import Body, CreateFunction, TableIdentifier
+from jetsql.language.statement import Body, CreateFunction, StartMode, TableIdentifier
 
 
 @dataclass(frozen=True)
@@ -337,6 +337,13 @@ class QueryAnalysis(Protocol):
 
         For the trigger realTime, only systems that `check_real_time` has not checked are checked.
         Raises StatementError EXTERNAL_SYSTEM_UNAVAILABLE, SOURCE_NOT_READY, SINK_NOT_READY.
+        """
+
+    def decide_starts(self, plan: Plan, mode: StartMode, now: float) -> tuple[SourceStart, ...]:
+        """Return the positions of the sources of a plan, as they are now, in the order of the sources.
+
+        now: the time of the statement, seconds since the epoch.
+        Raises StatementError INVALID_START_MODE at the argument, START_NOT_POSSIBLE, and as `check_reachable`.
         """
 
     def check_real_time(self, body: Body, plan: Plan, job: Job | None) -> None:

@@ -50,12 +50,12 @@ def submit(job: Job, event: Event, context: StepContext) -> Step:
 
 
 def describe_beginning(job: Job) -> str:
-    """Return the snapshot that a new job starts from, as a sentence; empty when it starts from scratch."""
-    return (
-        ""
-        if job.source_snapshot_id is None
-        else f"It starts from the snapshot {job.plan.options.initial_snapshot}, batch {job.batch}."
-    )
+    """Return where a new job starts, as a sentence; empty when it starts where the options of its sources say."""
+    if job.source_snapshot_id is not None:
+        return f"It starts from the snapshot {job.plan.options.initial_snapshot}, batch {job.batch}."
+    if not job.version.starts:
+        return ""
+    return f"It begins at {'; '.join(f'{start.text} of {start.source}' for start in job.version.starts)}."
 
 
 def resume(job: Job, event: Resume, context: StepContext) -> Step:

@@ -61,6 +61,8 @@ class Source:
     """The option that applies to messages and lines that do not fit: a value of the table's `on.error`, `PARSE_MODE`,
     or "" without one, also of a job that an earlier release has created."""
     reads_changes: bool = False  # the change data feed of a Delta table, in which replaced rows are changes
+    start_option: str = field(default="", compare=False)
+    """The option of table or query that says where the stream begins, such as `'startingOffsets' = 'latest'`."""
 
     @property
     def is_topic(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 from jetsql.errors import SQLSTATES
 from jetsql.jobs.model.body_analysis import Analysis, OutputMode, Sink
 from jetsql.jobs.model.job_options import Guarantee, Options
-from jetsql.language.statement import Body, TableKind
+from jetsql.language.statement import Body, StartMode, TableKind
 from jetsql.request import OWNER
 
 
@@ -122,6 +122,17 @@ CANCELLED: Final = Cause("cancelled by user", retryable=False)
 
 
 @dataclass(frozen=True)
+class SourceStart:
+    """The position at which a job begins to read a source. It is decided once, before the job is created."""
+
+    source: str  # the name of the source
+    text: str  # the position, a phrase
+    options: Mapping[str, str] = field(default_factory=dict)  # of the connector, which make it begin there
+    since_micros: int | None = None
+    """The time since the epoch before which files of the source were modified that are not read; None for all."""
+
+
+@dataclass(frozen=True)
 class Version:
     """One version of a job: its statement, and the checkpoint that it runs on."""
 
@@ -138,6 +149,9 @@ class Version:
     """Session settings of the release that created it; later releases can have others."""
     table_kind: TableKind | None = None
     """The kind of the table that the job belongs to; None for a job that CREATE JOB created."""
+    start_mode: StartMode | None = None  # the clause of the statement
+    starts: tuple[SourceStart, ...] = ()
+    """The positions at which the job has begun to read its sources; empty if the options of the sources decide."""
 
 
 @dataclass(frozen=True)

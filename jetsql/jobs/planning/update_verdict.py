@@ -12,7 +12,7 @@ from typing import Final
 from jetsql.jobs.model.job import Job
 from jetsql.jobs.planning.options import parse_options
 from jetsql.language import parse
-from jetsql.language.statement import CreateJob, CreateStreamingTable
+from jetsql.language.statement import CreateJob, CreateStreamingTable, StartMode
 from jetsql.language.tokens import Kind, tokens
 
 EXISTING_TABLE: Final = "exists with the columns of the query"
@@ -62,18 +62,23 @@ def read_verdict(plan: str) -> UpdateVerdict | None:
 
 
 def is_same_text(job: Job, statement: CreateJob) -> bool:
-    """Return whether a statement has the body, the comment and the options of a job.
+    """Return whether a statement has the body, the comment, the options and the START_MODE of a job.
 
     White space, comments of SQL, the case of keywords and the order of options do not count.
     statement: without the secrets of its table's clauses, as the job keeps it.
     """
     return (
         job.version.comment == statement.comment
+        and _start_words(job.version.start_mode) == _start_words(statement.start_mode)
         and job.body.expectations == statement.body.expectations
         and dict(job.plan.options.given) == dict(parse_options(statement.options).values.given)
         and _words(job.body.text, job.version.table_kind is not None)
         == _words(statement.body.text, statement.kind is not None)
     )
+
+
+def _start_words(mode: StartMode | None) -> tuple[str, ...]:
+    return () if mode is None else normalised_words(mode.text)
 
 
 def _words(body: str, has_table: bool) -> tuple[str, ...]:

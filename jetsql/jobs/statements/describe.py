@@ -38,6 +38,7 @@ from jetsql.language.statement import (
     Expectation,
     ShowCreateJob,
     ShowJobHistory,
+    StartMode,
 )
 from jetsql.language.tokens import quoted_name
 from jetsql.resultset import Cell, Column, Table, Value
@@ -100,6 +101,12 @@ def _facts(view: JobView, plan: Plan, members: int) -> Iterator[Fact]:
     yield "kind", "streaming" if plan.analysis.streaming else "batch"
     for source in plan.analysis.sources:
         yield "source", describe_source(source)
+    if job.version.start_mode is not None:
+        yield "start mode", job.version.start_mode.text
+    shown = {source.name for source in plan.analysis.sources}
+    for start in job.version.starts:
+        if start.source in shown:
+            yield "began", f"{start.source}: {start.text}"
     for each in plan.sinks:
         yield "sink", f"{describe_sink(each.sink)}; {describe_write(plan, each)}"
     yield "delivery", f"{GUARANTEE_TEXTS[plan.guarantee]}: {plan.guarantee_reason}"
@@ -184,9 +191,11 @@ def create_text(job: Job) -> str:
     """
     options, body = job.plan.options.given, job.body.text
     if job.version.table_kind is not None:
-        lines = _create_table_lines(job.name, options, _created_table(body))
+        lines = _create_table_lines(job.name, options, job.version.start_mode, _created_table(body))
     else:
-        lines = _create_job_lines(job.name, job.body.expectations, job.version.comment, options, body)
+        lines = _create_job_lines(
+            job.name, job.body.expectations, job.version.comment, options, job.version.start_mode, body
+        )
     return "\n".join((*_secrets_note(options, body), *lines))
 
 
@@ -201,24 +210,30 @@ def fork_text(snapshot: Snapshot) -> str:
     if isinstance(written, CreateStreamingTable):
         *schema, table = split_table(snapshot.job_name)
         note = "-- Another table is created, and continues from the snapshot."
-        lines = _create_table_lines(join_table((*schema, f"{table}_fork")), options, written)
+        lines = _create_table_lines(join_table((*schema, f"{table}_fork")), options, None, written)
     else:
         # Earlier releases kept the whole statement.
         body = written.body.text if isinstance(written, CreateJob) else body
         note = "-- Choose another table, unless both jobs are to write into the same one."
         rules = snapshot.plan.analysis.expectations
-        lines = _create_job_lines(f"{snapshot.job_name}_fork", rules, None, options, body)
+        lines = _create_job_lines(f"{snapshot.job_name}_fork", rules, None, options, None, body)
     return "\n".join((*_secrets_note(options, body), note, *lines))
 
 
 def _create_job_lines(
-    name: str, rules: Sequence[Expectation], comment: str | None, options: Mapping[str, str], body: str
+    name: str,
+    rules: Sequence[Expectation],
+    comment: str | None,
+    options: Mapping[str, str],
+    start_mode: StartMode | None,
+    body: str,
 ) -> Iterator[str]:
     yield f"CREATE JOB {quoted_name(name)}{_rules_clause(rules)}"
     if comment is not None:
         yield f"COMMENT {quoted_text(comment)}"
     if options:
         yield _options_clause(options)
+    yield from _start_lines(start_mode)
     yield f"AS {redact_urls(body)}"
 
 
@@ -228,11 +243,19 @@ def _created_table(body: str) -> CreateStreamingTable:
     return written
 
 
-def _create_table_lines(name: str, options: Mapping[str, str], written: CreateStreamingTable) -> Iterator[str]:
+def _start_lines(start_mode: StartMode | None) -> Iterator[str]:
+    if start_mode is not None:
+        yield f"START_MODE = {start_mode.text}"
+
+
+def _create_table_lines(
+    name: str, options: Mapping[str, str], start_mode: StartMode | None, written: CreateStreamingTable
+) -> Iterator[str]:
     assert written.create.table is not None, "the statement has a table"
     yield f"CREATE {written.kind.value} {quoted_table(name)}{_rules_clause(written.create.body.expectations)}"
     if options:
         yield f"JOB {_options_clause(options)}"
+    yield from _start_lines(start_mode)
     yield redact_urls(written.create.table.clauses)
 
 

@@ -21,6 +21,7 @@ from jetsql.jobs.statements.creation.create_checks import check_conflicts, make_
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.real_time_note import describe_real_time
 from jetsql.jobs.statements.creation.replace import explain_update
+from jetsql.jobs.statements.creation.start_positions import describe_start_mode
 from jetsql.jobs.statements.lookup import find_live_job, visible_plan
 from jetsql.jobs.statements.tables.table_creation import prepare_to_explain, without_secrets
 from jetsql.language.statement import CreateJob, ExplainCreateJob
@@ -51,7 +52,8 @@ def explain(manager: Manager, statement: ExplainCreateJob, session: UserSession)
         *([single_read.line()] if single_read else ()),
         *(f"Note:        {each}" for each in (*describe_notes(create.body, plan), real_time) if each),
     )
-    text = "\n".join((*decisions(visible_plan(manager, plan)), *table, *notes, *start, "", spark.rstrip()))
+    begins = () if kept.start_mode is None else (f"Start:       {describe_start_mode(kept.start_mode)}",)
+    text = "\n".join((*decisions(visible_plan(manager, plan)), *begins, *table, *notes, *start, "", spark.rstrip()))
     return Table(PLAN_COLUMNS, ((redact(text, plan.options.given),),))
 
 

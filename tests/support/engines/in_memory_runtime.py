@@ -33,9 +33,9 @@ from jetsql.jobs.lifecycle.runtime import (
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, OutputMode, Replay, Sink, SinkKind, Source
 from jetsql.jobs.model.cluster_member import ClusterState, Member, MemberStatus
 from jetsql.jobs.model.function import Function, FunctionColumn
-from jetsql.jobs.model.job import Cause, Job, Plan, RunId, Version
+from jetsql.jobs.model.job import Cause, Job, Plan, RunId, SourceStart, Version
 from jetsql.jobs.store.metrics import BatchMetrics
-from jetsql.language.statement import Body, CreateFunction, TableIdentifier
+from jetsql.language.statement import Body, CreateFunction, StartMode, TableIdentifier
 
 GATE_SECONDS = 20.0  # a test that forgets to open its gate fails instead of hanging
 
@@ -146,6 +146,10 @@ class InMemoryRuntime:
         self._pass("analyse")
         assert isinstance(session, Session)
         return replace(self.analysis, local_windows=local_windows and self.makes_local_windows)
+
+    def decide_starts(self, plan: Plan, mode: StartMode, now: float) -> tuple[SourceStart, ...]:
+        self._pass("decide_starts")
+        return tuple(SourceStart(each.name, f"{mode.text} at {now:g}") for each in plan.analysis.sources)
 
     def qualify_function(self, statement: CreateFunction, session: UserSession) -> tuple[str, str]:
         self._pass("qualify_function")

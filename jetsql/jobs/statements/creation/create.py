@@ -32,6 +32,7 @@ from jetsql.jobs.statements.creation.create_checks import check_conflicts, check
 from jetsql.jobs.statements.creation.job_owners import find_job_to_create
 from jetsql.jobs.statements.creation.real_time_note import describe_real_time
 from jetsql.jobs.statements.creation.replace import JobEnded, replace_job
+from jetsql.jobs.statements.creation.start_positions import decide_starts
 from jetsql.jobs.statements.lookup import compare_visible
 from jetsql.jobs.statements.snapshot import find_snapshot
 from jetsql.language.statement import Body, CreateJob, TableKind, Verb
@@ -73,6 +74,7 @@ def _create(
     snapshot = initial_snapshot(manager, statement, options, plan)
     check_conflicts(manager, statement, options, plan)
     check_reachable(manager, statement, plan)
+    starts = decide_starts(manager, statement, plan)
     job = Job(
         id=job_id or manager.new_id(),
         name=statement.name.text,
@@ -85,6 +87,8 @@ def _create(
             session_defaults=(snapshot.session_defaults if snapshot is not None else {})
             or manager.runtime.session_defaults(),
             table_kind=statement.kind,
+            start_mode=statement.start_mode,
+            starts=starts,
         ),
         submission_time=manager.clock(),
         source_snapshot_id=snapshot.id if snapshot is not None else None,

@@ -19,6 +19,7 @@ from jetsql.jobs.planning.planner import make_plan
 from jetsql.jobs.planning.table_verb import check_reads_stream
 from jetsql.jobs.statements.creation.job_owners import owner_of
 from jetsql.jobs.statements.creation.rewritten_bodies import add_rewritten_body
+from jetsql.jobs.statements.creation.start_positions import check_start
 from jetsql.language import find_name
 from jetsql.language.statement import Body, CreateJob, OptionText, Verb
 from jetsql.secret_references import is_reference
@@ -41,10 +42,12 @@ def make_statement_plan(
         )
 
     try:
-        return _make_plan(manager, statement, options, session, job, owner)
+        plan = _make_plan(manager, statement, options, session, job, owner)
     except StatementError as error:
         add_rewritten_body(error, manager, statement, options, session, is_useful)
         raise
+    check_start(statement, options, plan)
+    return plan
 
 
 def _make_plan(

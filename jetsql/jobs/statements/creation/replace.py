@@ -23,6 +23,7 @@ from jetsql.jobs.planning.option_changes import describe_option_changes
 from jetsql.jobs.planning.update_verdict import UpdateKind, UpdateVerdict, is_same_text
 from jetsql.jobs.statements.command_result import CommandResult, describe_error
 from jetsql.jobs.statements.creation.create_checks import check_conflicts, check_reachable, make_statement_plan
+from jetsql.jobs.statements.creation.start_positions import refuse_to_begin_again
 from jetsql.jobs.statements.lookup import compare_visible
 from jetsql.language.statement import CreateJob
 
@@ -61,7 +62,10 @@ def replace_job(
 def check_compatible(
     manager: Manager, job: Job, plan: Plan, statement: CreateJob, options: StatementOptions
 ) -> StateCompatibility:
-    """Return how the plan continues the job. Raises StatementError STATE_NOT_COMPATIBLE, OPTION_NOT_CHANGEABLE."""
+    """Return how the plan continues the job.
+
+    Raises StatementError STATE_NOT_COMPATIBLE, OPTION_NOT_CHANGEABLE, START_NOT_POSSIBLE.
+    """
     if options.values.initial_snapshot is not None:
         raise StatementError(
             "OPTION_NOT_CHANGEABLE",
@@ -70,6 +74,9 @@ def check_compatible(
             hint="Remove the option, use DROP JOB first, or use another name.",
         )
     compatibility = compare_visible(manager, job.plan, plan)
+    refusal = refuse_to_begin_again(job, statement, compatibility)
+    if refusal is not None:
+        raise refusal
     if compatibility.reasons:
         raise StatementError(
             "STATE_NOT_COMPATIBLE",
@@ -114,6 +121,8 @@ def _make_version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) 
         # The state keeps its format.
         session_defaults=job.version.session_defaults or manager.runtime.session_defaults(),
         table_kind=statement.kind,
+        start_mode=statement.start_mode,
+        starts=job.version.starts,
     )
 
 
@@ -175,6 +184,9 @@ def explain_update(
     if options.values.initial_snapshot is not None:
         return UpdateVerdict(UpdateKind.REFUSED, f"the job {_NO_SNAPSHOT}")
     compatibility = compare_visible(manager, job.plan, plan)
+    refusal = refuse_to_begin_again(job, statement, compatibility)
+    if refusal is not None:
+        return UpdateVerdict(UpdateKind.REFUSED, refusal.message.removesuffix("."))
     if compatibility.reasons:
         return UpdateVerdict(UpdateKind.REFUSED, "; ".join(compatibility.reasons))
     kept = "the state is kept" if plan.analysis.stateful else "the job continues after the rows already read"

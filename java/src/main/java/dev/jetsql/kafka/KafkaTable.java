@@ -64,6 +64,7 @@ public final class KafkaTable {
   // Options of a source that `MessageDecoder` adds, to identify the table in a plan.
   public static final String TABLE = "jetsql.table";
   static final String CREATED = "jetsql.created";
+  static final String START = "jetsql.start";
 
   private final SparkSession session;
   private final CatalogTable table;
@@ -124,6 +125,7 @@ public final class KafkaTable {
     source.put("table", sourceOptions.get(TABLE));
     source.put("created", Long.parseLong(sourceOptions.get(CREATED)));
     source.put("on_error", sourceOptions.get(OnError.APPLIED));
+    source.put("start_option", sourceOptions.get(START));
     source.put("servers", OptionMaps.get(sourceOptions, "kafka.bootstrap.servers"));
     for (String name : List.of("subscribe", "subscribePattern", "assign")) {
       String key = OptionMaps.find(sourceOptions, name);

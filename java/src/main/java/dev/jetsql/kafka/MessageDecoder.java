@@ -32,6 +32,9 @@ final class MessageDecoder {
           "endingTimestamp",
           "endingOffsetsByTimestamp");
 
+  private static final List<String> START_OPTIONS =
+      List.of("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets");
+
   private final KafkaTable table;
 
   MessageDecoder(KafkaTable table) {
@@ -45,6 +48,8 @@ final class MessageDecoder {
     options.put(KafkaTable.TABLE, table.name());
     options.put(KafkaTable.CREATED, Long.toString(table.catalogTable().createTime()));
     if (!table.isRaw()) options.put(OnError.APPLIED, onError());
+    String start = startOption();
+    if (start != null) options.put(KafkaTable.START, start);
     Dataset<Row> messages =
         streaming
             ? table.session().readStream().format("kafka").options(options).load()
@@ -53,6 +58,15 @@ final class MessageDecoder {
     Dataset<Row> rows = columns(withErrorsHandled(parse(messages)));
     Watermark watermark = streaming ? table.watermark() : null;
     return watermark == null ? rows : rows.withWatermark(watermark.column(), watermark.delay());
+  }
+
+  /** Returns the option that says where a stream begins, or null without one. */
+  private String startOption() {
+    for (String name : START_OPTIONS) {
+      String value = table.option(name);
+      if (value != null) return "'" + name + "' = '" + value + "'";
+    }
+    return null;
   }
 
   /**

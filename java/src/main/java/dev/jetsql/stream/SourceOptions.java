@@ -15,7 +15,7 @@ import scala.PartialFunction;
 import scala.collection.immutable.Map$;
 
 /** The options of the file and Kafka sources of a streaming query. */
-final class SourceOptions {
+public final class SourceOptions {
   private SourceOptions() {}
 
   /** Returns the query with other options of its sources. */
@@ -29,6 +29,14 @@ final class SourceOptions {
               if (node instanceof StreamingRelation files) return changeFiles(files, ofFiles);
               return isTopic(node) ? changeTopic((StreamingRelationV2) node, ofTopics) : node;
             }));
+  }
+
+  /** Returns a source of a query with other options. */
+  public static LogicalPlan changeLeaf(
+      LogicalPlan source, UnaryOperator<Map<String, String>> change) {
+    return source instanceof StreamingRelation files
+        ? changeFiles(files, change)
+        : changeTopic((StreamingRelationV2) source, change);
   }
 
   /** Returns a source of files that plans its batches in a session. */
