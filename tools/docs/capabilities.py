@@ -135,6 +135,11 @@ CAPABILITIES: Final = (
         "how-to/expectations.md",
     ),
     Capability(
+        "start positions",
+        "`START_MODE` begins a job at the beginning, now, at a time or at offsets, for Kafka, files and Delta",
+        "how-to/start-positions.md",
+    ),
+    Capability(
         "rows that the sink refuses",
         "are kept in a table with the error, and the others are written",
         "how-to/refused-rows.md",
