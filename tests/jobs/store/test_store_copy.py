@@ -23,6 +23,7 @@ from jetsql.home.home_lock import HomeLock
 from jetsql.home.store_note import STORE, read_store_note
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.connection_records import StoredConnections
+from jetsql.jobs.alerts.alert_records import AlertChange, StoredAlerts
 from jetsql.jobs.model.function import Function, FunctionColumn
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.model.leadership import LeaseTimes
@@ -34,6 +35,8 @@ from jetsql.jobs.store.store_choice import find_database, open_store
 from jetsql.jobs.store.store_copy import StoreCopy, copy_store
 from tests.conftest import until
 from tests.jobs.store.test_access_rows import STATE, same
+from tests.jobs.store.test_alert_rows import ALERT, MESSAGE
+from tests.jobs.store.test_alert_rows import STATE as ALERT_STATE
 from tests.jobs.store.test_connection_rows import CONNECTION
 from tests.jobs.store.test_connection_rows import SECRET as SECRET_OF_SHOP
 from tests.jobs.store.test_metrics import FULL
@@ -48,7 +51,7 @@ SECRET = "secret:env:STORE_PASSWORD"
 COUNTS = {
     **{"functions": 1, "jobs": 2, "meta": 4, "snapshots": 1, "history": 3, "measures": 120},
     **{"users": 2, "roles": 1, "members": 1, "tokens": 1, "grants": 3, "owners": 1},
-    **{"secrets": 1, "connections": 1},
+    **{"secrets": 1, "connections": 1, "alerts": 1, "alert_states": 1, "alert_messages": 1},
 }
 
 
@@ -78,6 +81,8 @@ def fill(store: Store) -> None:
     store.save_access(AccessState(), STATE)
     store.save_connection(SECRET_OF_SHOP)
     store.save_connection(CONNECTION)
+    store.save_alert(ALERT, keeps_states=False)
+    store.save_alert_changes([AlertChange(ALERT, "j", ALERT_STATE, MESSAGE)])
     metrics = Metrics()
     stored = store.database.metrics_store(metrics)
     stored.start([JOB.id])
@@ -102,6 +107,7 @@ def contents(store: Store) -> tuple[object, ...]:
     facts = store.id, store.newest_id(), store.all_jobs(), store.snapshots(), store.functions(), metrics.rows(JOB.id)
     assert same(store.access(), STATE)
     assert store.connections() == StoredConnections((SECRET_OF_SHOP,), (CONNECTION,))
+    assert store.alerts() == StoredAlerts((ALERT,), {(ALERT.id, "j"): ALERT_STATE}, (MESSAGE,))
     return (*facts, [replace(each, event=each.event.replace("\0", "\ufffd")) for each in store.history()])
 
 
