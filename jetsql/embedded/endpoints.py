@@ -17,8 +17,9 @@ from typing import Final
 from jetsql.engine.spark.spark_endpoints import EndpointPlan, cannot_open, open_connect, open_thrift, read_certificate
 from jetsql.engine.spark.startup import Session
 from jetsql.errors import EngineError
+from jetsql.loopback import is_loopback
 from jetsql.server.auth import without_port
-from jetsql.settings.engine_settings import EndpointSettings, is_loopback
+from jetsql.settings.engine_settings import EndpointSettings
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "0.0.0.0", "::")
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
+from jetsql.loopback import is_loopback
 from jetsql.request import ENGINE
 from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, values_by_name
 from jetsql.setting_values import (
@@ -143,14 +143,6 @@ class EndpointSettings:
         hosts |= {"connect_host": self.connect_host} if self.connect else {}
         hosts |= {"thrift_host": self.thrift_host} if self.thrift else {}
         return tuple(f"{name} = {host}" for name, host in hosts.items() if not is_loopback(host))
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a host."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.casefold() == "localhost"
 
 
 _ENGINE_USERS: Final = (ENGINE.user, "system")

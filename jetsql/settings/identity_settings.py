@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from jetsql.loopback import is_loopback
 from jetsql.setting_fields import setting
 from jetsql.setting_values import parse_file, parse_reference
 
@@ -22,16 +22,9 @@ def is_safe_url(text: str) -> bool:
         host = parts.hostname or ""
         if not host or parts.username is not None or parts.fragment:
             return False
-        return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
+        return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
     except ValueError:
         return False
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _parse_issuer(value: object) -> str:

@@ -13,11 +13,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address
 from socket import SHUT_RDWR
 from threading import Timer
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
+
+from jetsql.loopback import is_loopback
 
 ATTEMPT_SECONDS: Final = 10.0
 _RETRYABLE: Final = (408, 425, 429)
@@ -48,7 +49,7 @@ def find_url_problem(url: str) -> str:
         return "it is not a URL with https:// and a host"
     if "@" in parts.netloc or "\\" in url:
         return "it has a user or a backslash"
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(host):
         return "only https is allowed, or http to this machine (127.0.0.1, [::1] or localhost)"
     return ""
 
@@ -57,15 +58,6 @@ def origin_of(url: str) -> str:
     """Return scheme and host of a URL: the path can be a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def call_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: float = ATTEMPT_SECONDS) -> Attempt:
@@ -123,7 +115,7 @@ def _reason(error: Exception) -> str:
 
 def run_command(words: Sequence[str], body: bytes, message_id: str, seconds: float = ATTEMPT_SECONDS) -> Attempt:
     """Run a command with a message as its input. Its environment has the id of the message. Never raises."""
-    environment = {**{name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}}
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     environment["JETSQL_MESSAGE_ID"] = message_id
     try:
         ended = subprocess.run(

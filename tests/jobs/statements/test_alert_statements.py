@@ -91,7 +91,7 @@ def test_dropped_alert_is_gone(engine: Users) -> None:
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("ON JOB nobody STATUS FAILED CALL COMMAND page", "JOB_NOT_FOUND"),
+        ("ON JOB missing STATUS FAILED CALL COMMAND page", "JOB_NOT_FOUND"),
         ("ON JOB j STATUS BROKEN CALL COMMAND page", "INVALID_ALERT"),
         ("ON JOB j EXPECTATION r CALL COMMAND page", "OBJECT_NOT_FOUND"),
         ("ON JOB j STATUS FAILED CALL COMMAND rm", "INVALID_ALERT"),

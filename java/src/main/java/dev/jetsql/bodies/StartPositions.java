@@ -26,7 +26,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2;
-import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -91,7 +90,7 @@ public final class StartPositions {
   /** Returns the rows of a source of files that were modified at a time or later. */
   private static LogicalPlan since(StreamingRelation files, long micros) {
     var columns = new ArrayList<Attribute>(Plans.list(files.output()));
-    var known = columns.stream().filter(StartPositions::isMetadata).findFirst();
+    var known = columns.stream().filter(Plans::isMetadata).findFirst();
     Attribute metadata = known.orElseGet(() -> files.metadataOutput().head());
     var read = files;
     if (known.isEmpty()) {
@@ -104,10 +103,6 @@ public final class StartPositions {
     var filtered = new Filter(new GreaterThanOrEqual(modified, time), read);
     List<NamedExpression> output = new ArrayList<>(Plans.list(files.output()));
     return new Project(Sequences.of(output), filtered);
-  }
-
-  private static boolean isMetadata(Attribute column) {
-    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
   }
 
   /** Returns the qualified name of the table that a node reads as a stream, or null. */

@@ -37,6 +37,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.MetadataBuilder;
@@ -113,6 +114,11 @@ public final class Plans {
       fields.add((Expression) column);
     }
     return new CreateNamedStruct(Sequences.of(fields));
+  }
+
+  /** Returns whether a column is one of metadata, such as the files of a table. */
+  public static boolean isMetadata(Attribute column) {
+    return column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
   }
 
   public static boolean hasWatermark(Expression expression) {

@@ -11,6 +11,7 @@ import static org.apache.spark.sql.functions.struct;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
 import dev.jetsql.common.Sequences;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,7 +27,6 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
-import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.DataSource;
@@ -149,9 +149,8 @@ public final class FileStream {
     var kept = OnError.apply(rows, onError, broken, message());
     List<Column> outputs = new ArrayList<>();
     for (Attribute column : CollectionConverters.asJava(relation.output())) {
-      boolean isMetadata = column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
       Column value =
-          isMetadata
+          Plans.isMetadata(column)
               ? col(FileColumns.METADATA)
               : partitions.contains(column.name())
                   ? named(column.name())

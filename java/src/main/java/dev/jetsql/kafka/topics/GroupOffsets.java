@@ -14,7 +14,6 @@ import org.apache.kafka.common.TopicPartition;
  * classes, so Python uses it after the connector is loaded.
  */
 public final class GroupOffsets {
-  private static final TypeReference<HashMap<String, Object>> SETTINGS = new TypeReference<>() {};
   private static final TypeReference<HashMap<String, HashMap<Integer, Long>>> OFFSETS =
       new TypeReference<>() {};
 
@@ -26,7 +25,7 @@ public final class GroupOffsets {
 
   /** Returns a client of a cluster. conf: the settings of the client as JSON */
   public static GroupOffsets open(String conf) throws Exception {
-    return new GroupOffsets(AdminClient.create(Json.MAPPER.readValue(conf, SETTINGS)));
+    return new GroupOffsets(AdminClients.open(conf));
   }
 
   /**

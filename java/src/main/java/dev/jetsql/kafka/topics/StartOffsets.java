@@ -22,7 +22,6 @@ import org.apache.kafka.common.TopicPartition;
  * uses it after the connector is loaded. Its methods throw the errors of Kafka's client.
  */
 public final class StartOffsets {
-  private static final TypeReference<HashMap<String, Object>> SETTINGS = new TypeReference<>() {};
   private static final TypeReference<HashMap<String, List<Integer>>> PARTITIONS =
       new TypeReference<>() {};
 
@@ -34,7 +33,7 @@ public final class StartOffsets {
 
   /** Returns a client of a cluster. conf: the settings of the client as JSON */
   public static StartOffsets open(String conf) throws Exception {
-    return new StartOffsets(AdminClient.create(Json.MAPPER.readValue(conf, SETTINGS)));
+    return new StartOffsets(AdminClients.open(conf));
   }
 
   /** Returns the partitions of topics as JSON: {"orders": [0, 1]}. names: the topics, JSON */

@@ -1,6 +1,5 @@
 package dev.jetsql.kafka.topics;
 
-import com.fasterxml.jackson.core.type.TypeReference;
 import dev.jetsql.common.Json;
 import java.time.Duration;
 import java.util.HashMap;
@@ -20,8 +19,6 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  * The class needs Kafka's classes, so Python uses it after the connector is loaded.
  */
 public final class TopicReader {
-  private static final TypeReference<HashMap<String, Object>> SETTINGS = new TypeReference<>() {};
-
   private final AdminClient client;
 
   private TopicReader(AdminClient client) {
@@ -30,7 +27,7 @@ public final class TopicReader {
 
   /** Returns a reader for a cluster. conf: the settings of the client as JSON */
   public static TopicReader open(String conf) throws Exception {
-    return new TopicReader(AdminClient.create(Json.MAPPER.readValue(conf, SETTINGS)));
+    return new TopicReader(AdminClients.open(conf));
   }
 
   /**

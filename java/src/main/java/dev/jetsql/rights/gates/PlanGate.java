@@ -6,6 +6,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Principals;
 import dev.jetsql.connections.TableLocations;
 import dev.jetsql.functions.PythonFunctions;
+import dev.jetsql.plans.Plans;
 import dev.jetsql.rights.Location;
 import dev.jetsql.rights.Right;
 import dev.jetsql.rights.Rights;
@@ -25,7 +26,6 @@ import org.apache.spark.sql.catalyst.plans.logical.RowLevelWrite;
 import org.apache.spark.sql.catalyst.plans.logical.SerializeFromObject;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.util.package$;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.DescribeFunctionCommand;
 import org.apache.spark.sql.execution.command.DescribeQueryCommand;
@@ -201,7 +201,7 @@ public final class PlanGate extends Rule<LogicalPlan> {
       return withNames
           && changes == 0
           && column.name().equalsIgnoreCase("_file")
-          && column.metadata().contains(package$.MODULE$.METADATA_COL_ATTR_KEY());
+          && Plans.isMetadata(column);
     }
 
     /** Refuses the plans of programs. Spark itself reads the rows of a command in this way. */
