@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from time import monotonic, sleep
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -29,6 +30,10 @@ __all__ = ["PASSWORD", "USER", "Kafka", "Message", "running_kafka"]
 
 USER = "ann"
 PASSWORD = "s3cr3t-of-ann"
+_COORDINATOR_MISSING = (
+    *(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE),
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 
 
 class Kafka(Broker):
@@ -77,10 +82,10 @@ class Kafka(Broker):
         places = [TopicPartition(name, number) for name, topic in topics.items() for number in topic.partitions]
         consumer = Consumer(self.client() | {"group.id": group})
         offsets: dict[str, dict[int, int]] = {}
-        for place in consumer.committed(places, REQUEST_SECONDS):
-            if place.offset >= 0:
-                offsets.setdefault(place.topic, {})[place.partition] = place.offset
-        consumer.close()
+        with closing(consumer):
+            for place in _committed(consumer, places):
+                if place.offset >= 0:
+                    offsets.setdefault(place.topic, {})[place.partition] = place.offset
         return offsets
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
@@ -157,6 +162,19 @@ class Kafka(Broker):
         options |= {key.replace("_", "."): value for key, value in more.items()}
         pairs = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
         return f"USING kafka OPTIONS ({pairs})"
+
+
+def _committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:
+    """Return the offsets of a group. A broker has no coordinator of groups until it has made the topic for them."""
+    end = monotonic() + REQUEST_SECONDS
+    while True:
+        try:
+            found: list[TopicPartition] = consumer.committed(places, REQUEST_SECONDS)
+            return found
+        except KafkaException as error:
+            if error.args[0].code() not in _COORDINATOR_MISSING or monotonic() > end:
+                raise
+            sleep(0.1)
 
 
 def running_kafka(host: str = LOOPBACK) -> AbstractContextManager[Kafka]:
