@@ -25,6 +25,8 @@ from jetsql.script import PreparedStatement, diagnose, prepare
 REDRAW_SECONDS: Final = 0.5
 _CANCEL_SECONDS: Final = 30.0
 """The longest time that a cancelled statement may take to end."""
+_CANCEL_AGAIN_SECONDS: Final = 1.0
+"""The time after which a cancellation is repeated: it may have reached the engine before its statement."""
 
 
 class CellFailed(Exception):
@@ -87,15 +89,13 @@ class _StatementRun:
         context = copy_context()
         thread = threading.Thread(target=context.run, args=(self._run,), name="jetsql-cell", daemon=True)
         with _python_interrupts():
-            thread.start()
             try:
+                thread.start()
                 is_cancelled = self._wait()
             except KeyboardInterrupt:
                 is_cancelled = self.was_interrupted = True
             if is_cancelled:
-                self._engine.cancel(self._cancellation)
-                self._ended.wait(_CANCEL_SECONDS)
-                self._engine.abandon()
+                self._cancel()
         if self._live is not None and (self._error is None or is_cancelled):
             return self._live.result(is_final=True)
         if self._error is not None or self._result is None:
@@ -115,9 +115,18 @@ class _StatementRun:
                 return True
         return False
 
+    def _cancel(self) -> None:
+        """Cancel the statement, and wait until it has ended, but not without a limit."""
+        until = monotonic() + _CANCEL_SECONDS
+        self._engine.cancel(self._cancellation)
+        while not self._ended.wait(_CANCEL_AGAIN_SECONDS) and monotonic() < until:
+            self._engine.cancel(self._cancellation)
+        self._engine.abandon()
+
     def _run(self) -> None:
         try:
             with cancellable(self._cancellation), inside_process(Endpoint.NOTEBOOK):
+                self._cancellation.check()
                 self._read()
         except Exception as error:  # the outermost frame of the thread; `result` reports it
             self._error = error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import jetsql
+from jetsql.client.engine_client import EngineClient
 from jetsql.live_rows import LiveMode
 from jetsql.notebook import magics
 from jetsql.notebook.cell_completion import CellCompletion
@@ -189,7 +191,9 @@ def test_an_interrupt_ends_a_live_table_and_its_statement(notebook: Notebook, mo
     assert notebook.result.rows == (("5",),)
 
 
-def test_an_interrupt_cancels_another_statement(notebook: Notebook) -> None:
+def interrupt_waiting(notebook: Notebook) -> Any:
+    """Run WAIT, interrupt it when the engine has begun it, and return what its cell shows."""
+
     def interrupt() -> None:
         assert notebook.engine.waiting.wait(60)
         os.kill(os.getpid(), signal.SIGINT)
@@ -198,9 +202,46 @@ def test_an_interrupt_cancels_another_statement(notebook: Notebook) -> None:
     thread.start()
     shown = notebook.run("%jetsql WAIT")
     thread.join()
+    return shown
+
+
+def test_an_interrupt_cancels_another_statement(notebook: Notebook) -> None:
+    shown = interrupt_waiting(notebook)
     assert notebook.engine.woken.wait(60)
     assert "[JETSQL.STATEMENT_CANCELLED] The statement was interrupted" in shown.stdout
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interrupt_cancels_a_statement_that_has_just_begun(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def start_and_interrupt(self: threading.Thread) -> None:
+        start(self)
+        if self.name == "jetsql-cell":
+            assert notebook.engine.waiting.wait(60)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_interrupt)
+    shown = notebook.run("%jetsql WAIT")
+    assert notebook.engine.woken.wait(60)
+    assert "[JETSQL.STATEMENT_CANCELLED] The statement was interrupted" in shown.stdout
+
+
+def test_a_cancellation_is_repeated_until_the_statement_ends(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancel, calls = EngineClient.cancel, itertools.count()
+
+    def cancel_later(self: EngineClient) -> None:
+        if next(calls):  # the first has reached the engine before the statement
+            cancel(self)
+
+    monkeypatch.setattr(EngineClient, "cancel", cancel_later)
+    shown = interrupt_waiting(notebook)
+    assert notebook.engine.woken.wait(60)
+    assert "[JETSQL.STATEMENT_CANCELLED] The statement was interrupted" in shown.stdout
 
 
 def test_the_connection_is_shown_and_closed(notebook: Notebook) -> None:
