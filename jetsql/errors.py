@@ -1,4 +1,4 @@
-"""The errors that JetSQL raises; `jetsql.error_conditions` describes their conditions.
+"""The errors that JetSQL raises; `jetsql.conditions.error_conditions` describes their conditions.
 
     JetSQLError                     a condition, its SQLSTATE, a message, a hint, a position in the text
      ├─ StatementError              the statement is at fault; nothing was changed
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Self, TypeVar
 
-from jetsql.error_conditions import CONDITIONS
+from jetsql.conditions.error_conditions import CONDITIONS
 
 E = TypeVar("E", bound=Exception)
 

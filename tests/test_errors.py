@@ -9,7 +9,7 @@ import pytest
 from jetsql import errors
 from jetsql.client.dbapi import OperationalError, ProgrammingError
 from jetsql.client.dbapi.exceptions import to_dbapi_error
-from jetsql.error_conditions import CONDITIONS
+from jetsql.conditions.error_conditions import CONDITIONS
 from jetsql.errors import ConditionError, EngineError, ErrorReport, JetSQLError, RetryableError, StatementError
 
 

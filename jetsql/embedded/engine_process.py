@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from jetsql.conditions.error_conditions import CONDITIONS
 from jetsql.console.console_app import WebConsole
 from jetsql.console.web.login_sessions import FILE as LOGINS
 from jetsql.console.web.login_sessions import LoginSessions
@@ -40,7 +41,6 @@ from jetsql.embedded.standby import Standby
 from jetsql.engine.runs.warm_up import WarmUp
 from jetsql.engine.spark.spark_end import SparkEnd, watch_spark
 from jetsql.engine.spark.startup import Session
-from jetsql.error_conditions import CONDITIONS
 from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import HomeLock, make_home, not_usable

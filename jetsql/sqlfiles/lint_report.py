@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any, Final
 
-from jetsql.error_conditions import CONDITIONS
+from jetsql.conditions.error_conditions import CONDITIONS
 from jetsql.output.counts import counted
 from jetsql.sqlfiles.lint_problems import PREFIX, LintProblem, ProblemLevel
 from jetsql.version import VERSION

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from jetsql.conditions.error_conditions import CONDITIONS
+from jetsql.conditions.job_conditions import JOB_CONDITIONS
 from jetsql.jobs.statements.system_tables import SYSTEM_TABLES
 from jetsql.language import statement_syntax
 from tests.support.paths import ROOT
@@ -37,6 +40,24 @@ _IS_FIRST_RESULT = """(place) => {
   const results = links.map((each) => each.getAttribute("href") ?? "");
   return results.find((each) => each.includes("?h="))?.endsWith(place);
 }"""
+
+
+# The code that runs while a job runs, and the conditions in it with which only statements fail.
+OF_RUNS = [
+    f"jetsql/{name}"
+    for name in ("engine/runs", "engine/sinks", "engine/errors", "engine/checkpoints", "jobs/lifecycle")
+]
+OF_STATEMENTS = {
+    *("PARSE_SYNTAX_ERROR", "TEMPORARY_OBJECT_IN_BODY", "UNKNOWN_OPTION", "INVALID_EXPECTATION"),
+    *(
+        "INVALID_START_MODE",
+        "START_NOT_POSSIBLE",
+        "SNAPSHOT_FAILED",
+        "SNAPSHOT_NOT_FOUND",
+        "STATE_NOT_FOUND",
+        "BACKUP_FAILED",
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +105,7 @@ def chromium() -> Iterator[Browser]:
     [
         ("sasl", "how-to/kafka.html?h=sasl#secure-connections"),
         ("forgot stream", "how-to/other-systems.html?h=forgot+stream#if-you-forgot-stream"),
-        ("high availability", "how-to/high-availability.html?h=high+availability"),
+        ("high availability", "operate/high-availability.html?h=high+availability"),
     ],
 )
 def test_the_search_finds_the_right_page_first(built: Path, chromium: Browser, words: str, place: str) -> None:
@@ -185,3 +206,15 @@ def test_figures_of_the_first_page_match_the_other_pages() -> None:
     ratios = dict(re.findall(r"^\| (Delta|Iceberg) \| (\d\.\d+ \| \d\.\d+ \| \d\.\d+)", lakehouse, re.MULTILINE))
     ranges = {name: sorted(figures.split(" | ")) for name, figures in ratios.items()}
     assert "[" + ", ".join(f"{name} {low} to {high}" for name, (low, _, high) in ranges.items()) + "]" in first
+
+
+def test_the_runbook_has_each_condition_that_stops_jobs() -> None:
+    texts = {
+        node.value.removeprefix("JETSQL.")
+        for folder in OF_RUNS
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert texts & {*CONDITIONS} == (texts & {*JOB_CONDITIONS}) | OF_STATEMENTS
+    assert all(condition.check for condition in JOB_CONDITIONS.values())

@@ -23,7 +23,7 @@ from tests.support.chart import CHART
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.paths import ROOT
 
-DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs/how-to/grafana-dashboard.json").read_text(encoding="utf-8"))
+DASHBOARD: dict[str, Any] = json.loads((ROOT / "docs/operate/grafana-dashboard.json").read_text(encoding="utf-8"))
 VARIABLES = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
 EXPRESSIONS = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 QUERIES = [variable["query"]["query"] for variable in VARIABLES.values() if variable["type"] == "query"]

@@ -20,7 +20,7 @@ from tools.kubernetes.programs import are_programs_built, helm_program
 HELM = str(helm_program()) if are_programs_built() else shutil.which("helm")
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(HELM is None, reason="the program helm is missing, see docs/how-to/kubernetes.md"),
+    pytest.mark.skipif(HELM is None, reason="the program helm is missing, see docs/operate/kubernetes.md"),
 ]
 Manifest = dict[str, Any]
 NAMESPACE = ("--namespace", "streams", "--kube-version", "1.34.0")

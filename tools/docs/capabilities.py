@@ -163,7 +163,7 @@ CAPABILITIES: Final = (
     Capability(
         "several engines",
         "a standby takes over when the leader ends or is out of reach; the store is on PostgreSQL",
-        "how-to/high-availability.md",
+        "operate/high-availability.md",
         statements=("show_engines",),
         settings=("store", "heartbeat_seconds", "lease_seconds"),
         compared=(("goes on when a machine is lost", "a standby engine takes over"),),
@@ -191,13 +191,13 @@ CAPABILITIES: Final = (
     Capability(
         "alerts",
         "a webhook, Slack or a command gets a message when a job stops, lags or breaks a rule, and when that ends",
-        "how-to/alerts.md",
+        "operate/alerts.md",
         statements=("create_alert", "alter_alert", "drop_alert", "show_alerts"),
     ),
     Capability(
         "executors that join",
         "jobs restart on more or fewer cores",
-        "how-to/scaling.md",
+        "operate/scaling.md",
         statements=("show_members",),
         options=("autoScaling",),
     ),

@@ -38,6 +38,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "shell commands": settings_tables.shell_commands,
     "shell settings": settings_tables.shell_settings,
     "errors": error_parts.errors,
+    "runbook": error_parts.runbook,
     "relations": system_parts.relations,
     "rights": system_parts.rights,
     **{f"resource {kind}": partial(system_parts.resource_fields, kind) for kind in ("jetsqljobs", "jetsqlsnapshots")},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from jetsql.error_conditions import CONDITIONS
+from jetsql.conditions.error_conditions import CONDITIONS
 from jetsql.errors import StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import UserToken

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from jetsql.engine_conditions import ENGINE_CONDITIONS, Condition
+from jetsql.conditions.condition import Condition
+from jetsql.conditions.engine_conditions import ENGINE_CONDITIONS
+from jetsql.conditions.job_conditions import JOB_CONDITIONS
 
 CONDITIONS: Final[dict[str, Condition]] = {
     "PARSE_SYNTAX_ERROR": Condition(
@@ -28,20 +30,10 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The name of a job or snapshot is empty, too long or has more than one part.",
         "Use one name without a schema; quote other characters than letters, digits and `_` with back quotes.",
     ),
-    "INVALID_OPTION_VALUE": Condition(
-        "22023",
-        "An option has a value that it does not take.",
-        "The message lists the values.",
-    ),
     "INVALID_EXPECTATION": Condition(
         "42P17",
         "A rule for the rows of a job cannot be checked: its condition is not true or false for each row on its own.",
         "The message names the part of the condition. Compute it as a column of the query, and test the column.",
-    ),
-    "EXPECTATION_VIOLATED": Condition(
-        "23514",
-        "A row violates a rule with `ON VIOLATION FAIL`. Nothing of its batch was written.",
-        "Correct the rows in the source, or replace the job with a rule that has another action.",
     ),
     "DUPLICATE_OPTION": Condition(
         "42614",
@@ -193,11 +185,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The statement exists, but not for this kind of table, job or connection.",
         "The message says what is possible instead.",
     ),
-    "FORMAT_NOT_LOADED": Condition(
-        "0A000",
-        "A statement names a Delta or Iceberg table, and the engine was started without that format.",
-        "Start the engine with `--delta` or `--iceberg`, on a PySpark that the format has a release for.",
-    ),
     "VALUE_NOT_SHOWN": Condition(
         "0A000",
         "A column of a result has a type or a value that a client cannot receive.",
@@ -235,11 +222,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "Add a window and a `WATERMARK`, or use `INSERT OVERWRITE` or `SINK INTO`. The hint has your query with a "
         "change that makes it possible, if there is one.",
     ),
-    "TRIGGER_NOT_POSSIBLE": Condition(
-        "0A000",
-        "The job cannot run with this trigger.",
-        "Leave `trigger` out, or change what the message names. A real-time job may wait for cores.",
-    ),
     "START_NOT_POSSIBLE": Condition(
         "0A000",
         "A job cannot begin where `START_MODE` says: a source has no such position, an option of a source says "
@@ -251,30 +233,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The value of `START_MODE` is no position: it is not a time, lies in the future, or has offsets that the topic "
         "does not have.",
         "Write one of the values that the message names.",
-    ),
-    "UNSUPPORTED_SINK": Condition(
-        "0A000",
-        "The table cannot be written by a job, or not in this way.",
-        "The message names the tables or the verb that fit.",
-    ),
-    "UNSUPPORTED_QUERY": Condition(
-        "0A000",
-        "Spark cannot run the query over a stream, or another job conflicts with it.",
-        "The message says which part; most often a batch job or another table helps. The hint has your query with a "
-        "change that makes it possible, if there is one.",
-    ),
-    "STATEMENT_TOO_COMPLEX": Condition(
-        "54001",
-        "A statement has more than 200 levels of parentheses, brackets, types, `CASE` and `BEGIN`, or more than 20 "
-        "comments within each other. Or it has more words, values and symbols than fit into the engine's heap (half a "
-        "million for 1 GB), or a chain of more operators than Spark can analyze (some hundred).",
-        "Compute parts of it in a `WITH` clause, a view or a table. Replace a chain with `IN` or `concat_ws`. Load "
-        "many rows from a file.",
-    ),
-    "PATTERN_TOO_COMPLEX": Condition(
-        "54001",
-        "The search for a match of a `PATTERN` from one row took too many steps.",
-        "Write a simpler pattern, or add `WITHIN`, so that fewer rows can be combined.",
     ),
     "RELATION_READ_ONLY": Condition(
         "42809",
@@ -323,37 +281,10 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The statement does not apply to a job in its present status, or another statement changed it in the meantime.",
         "`SHOW JOBS` shows the status; the message says which statement applies.",
     ),
-    "SINK_CHANGED": Condition(
-        "55000",
-        "The table or topic that the job writes was dropped, replaced or changed, or it is ahead of the job's "
-        "checkpoint.",
-        "Undo the change and `RESUME`, which accepts a table that was created again with the same columns and place. "
-        "Or drop the job and create it for the new table. The message says how to accept a new topic.",
-    ),
     "TABLE_IN_USE": Condition(
         "55006",
         "A job reads or writes the table that the statement would drop, rename or replace, or replaces its rows.",
         "Drop the jobs that the message names, or suspend them to drop or rename the table.",
-    ),
-    "SOURCE_CHANGED": Condition(
-        "55000",
-        "Something that the job reads was dropped, replaced or deleted: a table, a topic, files, messages.",
-        "Undo the change and `RESUME`. The message says how to skip what is gone, or to accept what is new.",
-    ),
-    "JOB_CHANGED": Condition(
-        "55000",
-        "A view or table that the job uses was replaced, so its statement has another meaning now.",
-        "Undo the change and `RESUME`, or accept it with `CREATE OR REPLACE JOB`.",
-    ),
-    "SIDE_TABLE_REPLACED": Condition(
-        "55000",
-        "A table that the job joins its stream with was replaced. The job restarts by itself.",
-        "Nothing.",
-    ),
-    "STATE_NOT_COMPATIBLE": Condition(
-        "55000",
-        "The job's state cannot be used by the new statement, by a job from this snapshot, or by this JetSQL.",
-        "Keep grouping keys, aggregates and sources as they were, or create a job without the state.",
     ),
     "SNAPSHOT_FAILED": Condition(
         "58030",
@@ -364,107 +295,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "58000",
         "The new version of a job failed before its first batch. The old version continues, or is suspended again.",
         "Correct the statement and run `CREATE OR REPLACE JOB` again.",
-    ),
-    "JOB_IN_USE": Condition(
-        "55006",
-        "Another engine runs the job.",
-        "Stop that engine, then `RESUME JOB`. One home belongs to one engine.",
-    ),
-    "PENDING_BATCH_FAILED": Condition(
-        "55000",
-        "The newest batch was planned and not committed, and it cannot be finished.",
-        "Remove the cause and `RESUME`. The message says when the job has to be created again.",
-    ),
-    "FORMAT_NOT_READABLE": Condition(
-        "58030",
-        "The job was made by a newer JetSQL, in a form that this one does not read.",
-        "Start the engine with that release or a later one.",
-    ),
-    "CHECKPOINT_DAMAGED": Condition(
-        "58030",
-        "A file of the job's checkpoint is missing, cut off or changed.",
-        "Restore the checkpoint from a backup made while no engine ran, or drop the job and create it again. "
-        "`jetsql check` shows what is damaged.",
-    ),
-    "SECRET_NOT_READABLE": Condition(
-        "42704",
-        "A secret, or a `secret:file:` or `secret:env:` reference, cannot be read on the engine.",
-        "Create the file, or set the variable, for the engine's process.",
-    ),
-    "DISK_FULL": Condition(
-        "53100",
-        "A disk is full. A job is restarted, then suspended; a query fails, also after some of its rows.",
-        "Free space, then `RESUME JOB`, or run the query again.",
-    ),
-    "STORAGE_NOT_USABLE": Condition(
-        "58030",
-        "A folder or file system that the job needs cannot be read or written.",
-        "Restore the access that the message names, then `RESUME JOB`.",
-    ),
-    "ENGINE_ENDANGERED": Condition(
-        "53000",
-        "The job used so much memory, so many open files or so much disk that the engine, and with it all other jobs, "
-        "was in danger. It was suspended, and keeps its state.",
-        "Give the engine more of what the message names, since the next start repeats the batch. Then `RESUME JOB`.",
-    ),
-    "CRASH_LOOP": Condition(
-        "58000",
-        "The engine has ended twice in a row because of the job, so the job was not started again.",
-        "Give the engine more memory, since the next start repeats the batch. Then `RESUME JOB`.",
-    ),
-    "MEMBER_LOST": Condition(
-        "58000",
-        "An executor was lost, and `autoScaling` is false.",
-        "`RESUME JOB`, or set `autoScaling`.",
-    ),
-    "DELIVERY_INTERRUPTED": Condition(
-        "55000",
-        "A batch was not written because another process changed what it needs. It is tried again.",
-        "Nothing.",
-    ),
-    "EXTERNAL_SYSTEM_UNAVAILABLE": Condition(
-        "08001",
-        "A Kafka broker, a schema registry or a database cannot be reached, or the engine has no JDBC driver for the "
-        "database.",
-        "Check the address and the server. Jobs wait or retry meanwhile. The hint says how to start the engine with "
-        "a missing driver.",
-    ),
-    "EXTERNAL_SYSTEM_ERROR": Condition(
-        "58000",
-        "A Kafka broker or a database reported an error.",
-        "The message quotes it.",
-    ),
-    "SINK_NOT_READY": Condition(
-        "42501",
-        "The user may not write into the sink, or it lacks something: a permission, a unique index, a topic, a schema.",
-        "Grant or create what the message names.",
-    ),
-    "SOURCE_NOT_READY": Condition(
-        "42501",
-        "The user may not read the source, or it does not exist, or it has no schema for the columns.",
-        "Grant or create what the message names.",
-    ),
-    "MESSAGE_NOT_READABLE": Condition(
-        "22000",
-        "A Kafka message, or a line of a JSON or CSV file, does not fit the table's columns.",
-        "Correct the columns, the producer or the file, or set `'on.error'` of the table.",
-    ),
-    "SINK_REFUSED_ROWS": Condition(
-        "22000",
-        "The sink refused rows: a constraint, a type, a key without a value, a message that is too large. "
-        "Nothing of the batch was written.",
-        "Change the query so that it does not produce such rows, or the sink so that it takes them; or keep them in a "
-        "table, with `'sink.on.error'` of the job.",
-    ),
-    "DUPLICATE_KEY": Condition(
-        "23505",
-        "Two rows of a batch have the same key, or the database already has a row with it.",
-        "Group the query by the key columns, or use `SINK INTO` and `'key.columns'`.",
-    ),
-    "JOB_FAILED": Condition(
-        "58000",
-        "The job failed: at its start, or when its restarts did not help.",
-        "The message has the cause. `SHOW JOB HISTORY` shows the attempts.",
     ),
     "WAIT_TIMEOUT": Condition(
         "57014",
@@ -507,11 +337,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "The token of the client has expired or was dropped, or its user was disabled or dropped, while it was in use.",
         "Log in again, with a valid token. Jobs are not affected.",
     ),
-    "NOT_ALLOWED": Condition(
-        "42501",
-        "The user lacks a right that the statement needs.",
-        "An admin or the owner of the object can `GRANT` it; `SHOW GRANTS` lists the own rights.",
-    ),
     "OBJECT_NOT_FOUND": Condition(
         "42704",
         "There is no user, role, token, secret, connection, or object to grant a right on, with this name.",
@@ -526,11 +351,6 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "2BP01",
         "A secret or a connection is used by a connection, a table or an alert.",
         "Drop what the message names first, or use `ALTER`.",
-    ),
-    "SECRET_NOT_FOR_HOST": Condition(
-        "42501",
-        "An option sends a secret to a host that it is not for.",
-        "Correct the address, or name the host in `ALTER SECRET ... FOR`.",
     ),
     "INVALID_ALERT": Condition(
         "22023",
@@ -558,6 +378,7 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "would have a valid token.",
         "Grant `ADMIN` to another user with a token first, or run `ALTER USER owner ENABLE`.",
     ),
+    **JOB_CONDITIONS,
     **ENGINE_CONDITIONS,
 }
 """The descriptions of all conditions by their names, without the prefix `JETSQL.`."""

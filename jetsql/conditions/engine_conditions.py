@@ -1,19 +1,10 @@
-"""The conditions of errors of engines and their homes, rather than of statements, see `jetsql.error_conditions`."""
+"""The conditions of errors of engines and their homes, rather than of statements."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Condition:
-    """The description of a condition, as the reference manual has it."""
-
-    sqlstate: str  # the state that Spark or the SQL standard gives to the nearest case
-    meaning: str
-    remedy: str
-
+from jetsql.conditions.condition import Condition
 
 ENGINE_CONDITIONS: Final[dict[str, Condition]] = {
     "ENGINE_NOT_REACHABLE": Condition(
@@ -117,10 +108,5 @@ ENGINE_CONDITIONS: Final[dict[str, Condition]] = {
         "22023",
         "A setting has a value that it does not take, or does not exist.",
         "The message names where it is set.",
-    ),
-    "INTERNAL_ERROR": Condition(
-        "XX000",
-        "An error that JetSQL does not expect.",
-        "Report it with the lines that `engine.log` has about it.",
     ),
 }

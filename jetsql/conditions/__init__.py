@@ -1,0 +1,1 @@
+"""The conditions of errors: SQLSTATE, meaning and remedy of each."""
