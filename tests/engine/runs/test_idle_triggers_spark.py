@@ -143,3 +143,24 @@ def test_idle_job_over_topics_reads_all_partitions(sql: Sql, kafka: Kafka) -> No
     kafka.add_partitions(second, 2)
     kafka.send_json(second, [{"id": 3}], 1)
     await_rows(sql, "copied", 1, 2, 3)
+
+
+def test_idle_jobs_of_a_broker_do_not_disturb_each_other(sql: Sql, kafka: Kafka) -> None:
+    names = ("first", "second", "third")
+    topics = {name: kafka.topic(f"together.{name}", 1) for name in names}
+    for name, topic in topics.items():
+        sql(f"CREATE TABLE {name} (id INT) {kafka.options(topic, value_format='json')}")
+        sql(f"CREATE TABLE {name}_rows (id INT) USING parquet")
+        sql(JOB.format(name=name) + f"SELECT id FROM STREAM {name}")
+    for name in names:
+        await_gate(sql, name)
+    kafka.send_json(topics["second"], [{"id": 2}])
+    await_rows(sql, "second", 2)
+    kafka.delete_topic(topics["third"])
+    missing = "SELECT name FROM jetsql.jobs WHERE last_error_condition = 'JETSQL.SOURCE_NOT_READY'"
+    until(lambda: sql(missing) == [("third",)])
+    for name, number in (("first", 1), ("second", 3)):
+        await_gate(sql, name)
+        kafka.send_json(topics[name], [{"id": number}])
+    await_rows(sql, "first", 1)
+    await_rows(sql, "second", 2, 3)

@@ -1,9 +1,6 @@
 package dev.jetsql.triggers;
 
-import java.util.HashMap;
 import java.util.concurrent.TimeUnit;
-import org.apache.kafka.clients.admin.ListOffsetsOptions;
-import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.SparkDataStream;
@@ -20,7 +17,6 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 final class TopicProbe implements SourceProbe {
   private static final long DESCRIBED_NANOS = TimeUnit.SECONDS.toNanos(10);
-  private static final int TIMEOUT_MILLIS = 5000;
 
   private final StreamExecution query;
   private final SparkDataStream key;
@@ -56,13 +52,9 @@ final class TopicProbe implements SourceProbe {
       described = System.nanoTime();
       return !reader.fetchLatestOffsets(Option.empty()).equals(seen);
     }
-    var asked = new HashMap<TopicPartition, OffsetSpec>();
-    for (var partition : CollectionConverters.asJava(seen.keySet()))
-      asked.put(partition, OffsetSpec.latest());
-    var options = new ListOffsetsOptions(reader.isolationLevel()).timeoutMs(TIMEOUT_MILLIS);
-    var newest = reader.admin().listOffsets(asked, options).all().get();
+    var newest = NewestOffsets.read(reader, CollectionConverters.asJava(seen.keySet()));
     for (var partition : newest.entrySet())
-      if (!seen.get(partition.getKey()).contains(partition.getValue().offset())) return true;
+      if (!seen.get(partition.getKey()).contains(partition.getValue())) return true;
     return false;
   }
 

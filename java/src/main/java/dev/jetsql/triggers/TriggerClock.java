@@ -109,7 +109,10 @@ public final class TriggerClock implements Clock {
   private void awaitRows() throws InterruptedException {
     long end = System.nanoTime() + LONGEST_NANOS;
     while (System.nanoTime() < end && !mayHaveRows()) {
-      if (wakes.tryAcquire(pauseMillis, TimeUnit.MILLISECONDS)) return;
+      // Queries with the same interval check at the same time, and share the requests of their
+      // probes.
+      long pause = pauseMillis - System.currentTimeMillis() % pauseMillis;
+      if (wakes.tryAcquire(pause, TimeUnit.MILLISECONDS)) return;
     }
   }
 
