@@ -13,7 +13,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final
@@ -256,11 +256,14 @@ def running_cluster(archives: Sequence[Path] = (), nodes: int = 2) -> Iterator[L
 def _keep_logs(folder: Path) -> None:
     """Keep the logs of a cluster, in place of those of an earlier one."""
     shutil.rmtree(_LOGS, ignore_errors=True)
-    for log in folder.rglob("*.log"):
-        if log.is_file() and "images" not in log.parts:
+    for parent, folders, files in os.walk(folder):
+        if "images" in folders:  # containerd still changes it
+            folders.remove("images")
+        for log in (Path(parent, name) for name in files if name.endswith(".log")):
             copy = _LOGS / log.relative_to(folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(log, copy)
+            with suppress(FileNotFoundError):  # a log of a container that has just been removed
+                shutil.copy(log, copy)
 
 
 def _connect(inside: Namespaces, nodes: int) -> Addresses:
