@@ -287,7 +287,7 @@ def test_dialect_subclasses_only_what_compiled_builds_allow() -> None:
     ("tree", "message"),
     [
         (exp.Create(this=exp.to_identifier("j"), kind="JOB", expression=exp.Cast()), "from a tree of Create: "),
-        (exp.RegexpReplace(this=exp.column("a")), "from a tree of RegexpReplace: KeyError"),
+        (exp.Cast(this=exp.column("a")), "from a tree of Cast: KeyError"),
         (exp.Create(this=exp.to_identifier("j"), kind="JOB"), "from a tree of Create: AttributeError"),
         (exp.Alter(this=exp.to_identifier("j"), kind="JOB"), "from a tree of Alter: KeyError"),
     ],
