@@ -383,6 +383,7 @@ def _create_alert(parts: _StatementTokens) -> alerts.CreateAlert:
         call,
         parts.options,
         unquote(parts.one("COMMENT_TEXT")) if parts.has("COMMENT_TEXT") else None,
+        disable=parts.has("DISABLE"),
         or_replace=parts.has("REPLACE"),
         if_not_exists=parts.has("IF"),
     )
@@ -497,6 +498,7 @@ RULES: Final[dict[str, Callable[[_StatementTokens], st.Statement]]] = {
     "alter_alert": _alter_alert,
     "drop_alert": lambda parts: alerts.DropAlert(name_of(parts.one("ALERT_NAME")), if_exists=parts.has("IF")),
     "show_alerts": lambda parts: alerts.ShowAlerts(),
+    "show_create_alert": lambda parts: alerts.ShowCreateAlert(name_of(parts.one("ALERT_NAME"))),
     "run_file": _run_file,
     "start_test": _start_test,
     "run_jobs": lambda parts: st.RunJobs(),

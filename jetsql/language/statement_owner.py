@@ -68,7 +68,7 @@ _OF_TEST: Final = rf"(?:{'|'.join(_TEST_VERBS)})\b|START\b{_GAP}TEST\b"
 _OF_RIGHTS: Final = (
     rf"(?:{'|'.join(_RIGHTS_VERBS)})\b|(?:CREATE|ALTER|DROP|DESC|DESCRIBE)\b{_GAP}(?:OR\b{_GAP}REPLACE\b{_GAP})?"
     rf"(?:(?:{'|'.join(_ACCOUNTS)})S?|{'|'.join(_EXACT_OBJECTS)})\b"
-    rf"|SHOW\b{_GAP}(?:{'|'.join(_SHOWN_ACCOUNTS)})\b|ALTER\b{_GAP}(?:TABLE|VIEW)\b.*?\bOWNER\b"
+    rf"|SHOW\b{_GAP}(?:{'|'.join(_SHOWN_ACCOUNTS)}|CREATE\b{_GAP}ALERTS?)\b|ALTER\b{_GAP}(?:TABLE|VIEW)\b.*?\bOWNER\b"
 )
 _LEAD: Final = rf"(?:{_BLOCK}.*?|(?:(?:\w++|\W){_GAP}){{0,{_LEAD_TOKENS - 1}}}?){_JETSQL_WORD}"
 _REPLACE: Final = rf"(?:OR\b{_GAP}REPLACE\b{_GAP})?(?:TEMP(?:ORARY)?\b{_GAP})?"
@@ -199,7 +199,8 @@ def is_python_function(found: Sequence[Token]) -> bool:
 
 def _is_jetsql_show(lead: Sequence[Token], second: str) -> bool:
     if second in ("ALL", "CREATE"):
-        return _is_similar(_word(lead, 2), "JOB")
+        third = _word(lead, 2)
+        return _is_similar(third, "JOB") or (second == "CREATE" and third in ("ALERT", "ALERTS"))
     return second in _SHOWN_ACCOUNTS or _is_similar(second, *_SHOWN)
 
 

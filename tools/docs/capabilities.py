@@ -192,7 +192,7 @@ CAPABILITIES: Final = (
         "alerts",
         "a webhook, Slack or a command gets a message when a job stops, lags or breaks a rule, and when that ends",
         "operate/alerts.md",
-        statements=("create_alert", "alter_alert", "drop_alert", "show_alerts"),
+        statements=("create_alert", "alter_alert", "drop_alert", "show_alerts", "show_create_alert"),
     ),
     Capability(
         "executors that join",

@@ -25,7 +25,7 @@ from jetsql.jobs.access.access_records import (
     UserToken,
 )
 from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS
-from jetsql.jobs.model.job import Job, Snapshot
+from jetsql.jobs.model.job import Job, Snapshot, name_key
 from jetsql.jobs.model.table_names import SESSION_CATALOG, split_table
 from jetsql.request import ENGINE, OWNER
 
@@ -230,6 +230,11 @@ class AccessState:
 def table_object(table: str) -> Securable:
     """Return the object of the rights on a table or view. table: its qualified name"""
     return Securable(SecurableKind.TABLE, qualified(split_table(table)))
+
+
+def alert_object(name: str) -> Securable:
+    """Return the object that has the owner of an alert."""
+    return Securable(SecurableKind.ALERT, (name_key(name),))
 
 
 def job_object(job: Job) -> Securable:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from jetsql.jobs.access.access_records import Securable, SecurableKind
 from jetsql.jobs.model.job import name_key
 from jetsql.language.objects.alert_statement import AlertCondition
 from jetsql.secret_references import named_secret
@@ -42,15 +41,16 @@ class AlertRecord:
     every: int = DEFAULT_EVERY  # seconds
     enabled: bool = True
     comment: str | None = None
+    group: str = ""  # of `jetsql apply`; empty without one
 
     @property
     def key(self) -> str:
         return name_key(self.name)
 
     @property
-    def thing(self) -> Securable:
-        """Return the object that has the owner of the alert."""
-        return Securable(SecurableKind.ALERT, (self.key,))
+    def job_key(self) -> str | None:
+        """Return the key of the name of its job; None for all jobs."""
+        return None if self.job is None else name_key(self.job)
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -60,7 +60,7 @@ class AlertRecord:
 
     def covers(self, job: str) -> bool:
         """Return whether the alert is about a job. job: its name"""
-        return self.enabled and (self.job is None or name_key(self.job) == name_key(job))
+        return self.enabled and self.job_key in (None, name_key(job))
 
 
 @dataclass(frozen=True)

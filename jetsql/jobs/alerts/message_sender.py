@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jetsql.failpoints import failpoint
-from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.access_state import AccessState, alert_object
 from jetsql.jobs.access.connection_records import StoredConnections
 from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.alerts.alert_records import AlertMessage, AlertRecord, MessageFormat
@@ -48,7 +48,7 @@ class MessageSender:
         if command is None:
             return Attempt(f"The configuration of the engine has no command named {alert.target}.")
         access = self._access()
-        if not access.is_admin(access.owner_of(alert.thing)):
+        if not access.is_admin(access.owner_of(alert_object(alert.name))):
             return Attempt("The owner of the alert lacks the right ADMIN, which a command needs.")
         return run_command(command.words, body_of(message, MessageFormat.WEBHOOK), message.id)
 
@@ -63,7 +63,7 @@ class MessageSender:
     def _secrets(self, alert: AlertRecord) -> tuple[str, str]:
         """Return the URL, and the secret for the signature, empty for none. Raises SecretRefused."""
         access = self._access()
-        owner = access.owner_of(alert.thing)
+        owner = access.owner_of(alert_object(alert.name))
         if is_reference(alert.target):
             url = self._read(alert, alert.target, owner, "")
         elif access.is_admin(owner):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from jetsql.errors import EngineError
 from jetsql.jobs.access.access_records import Right
-from jetsql.jobs.access.access_state import AccessState
+from jetsql.jobs.access.access_state import AccessState, alert_object
 from jetsql.jobs.access.connection_records import StoredConnections
 from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.alerts.alert_conditions import Evaluation, JobFacts, condition_text, evaluate, is_idle, next_state
@@ -279,7 +279,7 @@ class AlertRegistry:
     def _owner_sees(self, alert: AlertRecord, job: Job) -> bool:
         """Return whether the owner of an alert may know about a job, and for an alert of all jobs, about all."""
         access = self._access()
-        owner = access.owner_of(alert.thing)
+        owner = access.owner_of(alert_object(alert.name))
         return access.is_admin(owner) if alert.job is None else access.sees_job(owner, job)
 
     def _message(
@@ -310,7 +310,7 @@ class AlertRegistry:
     def _error_of(self, alert: AlertRecord, job: Job) -> Iterator[str]:
         """Yield the last error of a job, as the owner of the alert may see it."""
         access = self._access()
-        owner = access.owner_of(alert.thing)
+        owner = access.owner_of(alert_object(alert.name))
         if job.cause is None:
             return
         if not access.allowed_on_job(owner, Right.OPERATE, job):

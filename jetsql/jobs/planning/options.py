@@ -31,11 +31,10 @@ from jetsql.jobs.planning.option_rules import (
     check_state_ttl,
 )
 from jetsql.jobs.planning.protected_confs import protection_reason
-from jetsql.language.statement import OptionText
+from jetsql.language.objects.object_names import APPLY_GROUP, OptionText
 
 Value = bool | int | str | Enum | tuple[str, ...]
 _Choice = TypeVar("_Choice", Guarantee, Trigger, OutputMode)
-APPLY_GROUP: Final = "applyGroup"
 _TOPIC_ID: Final = re.compile(r"[\w-]{22}", re.ASCII)
 _MAX_INTEGER: Final = 2**63 - 1
 _MAX_GROUP_BYTES: Final = 32767  # of a text in Kafka's protocol

@@ -154,6 +154,7 @@ _ROWS: Final = (
     _spec(_ANY, al.AlterAlert, alert_statements.alter_alert, users.RESULT_COLUMNS),
     _spec(_ANY, al.DropAlert, alert_statements.drop_alert, users.RESULT_COLUMNS),
     _spec(_ANY, al.ShowAlerts, show_alerts.show_alerts, show_alerts.ALERT_COLUMNS),
+    _spec(_ANY, al.ShowCreateAlert, show_alerts.show_create_alert, describe.TEXT_COLUMNS),
     *(_spec(_ANY, kind, _refuse) for kind in get_args(st.TestStatement)),
 )
 SPECS: Final = {spec.kind: spec for spec in _ROWS}

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final
 
 from jetsql.errors import Span
-from jetsql.language.objects.object_names import Name, OptionText
+from jetsql.language.objects.object_names import APPLY_GROUP, Name, OptionText
 
 UNITS: Final = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 """The units of times in alerts, in seconds, the longest first."""
@@ -16,6 +16,7 @@ ALERT_OPTIONS: Final = {
     EVERY: "the shortest time between two messages about a job, such as 15 minutes",
     FORMAT: "webhook for JSON with a signature, or slack for a message of Slack",
     SECRET: "secret:NAME, with which the messages are signed",
+    APPLY_GROUP: "the group of jetsql apply --group, which drops alerts of its group with --prune",
 }
 """The options of alerts, with their explanations."""
 
@@ -39,6 +40,11 @@ class AlertCondition:
     limit: int = 0  # rows of a lag, seconds of a lag or without a commit, violations in a batch
     rule: str = ""  # the rule of EXPECTATION; empty for all rules of the job
     place: Span = field(default=Span(0, 0), compare=False)  # of the first status, or of the rule
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return a value that is the same for conditions with the same meaning."""
+        return (self.trigger, frozenset(self.statuses), self.limit, self.rule.casefold())
 
 
 def span_text(seconds: int) -> str:
@@ -66,6 +72,7 @@ class CreateAlert:
     call: AlertCall
     options: tuple[OptionText, ...] = ()
     comment: str | None = None
+    disable: bool = False
     or_replace: bool = False
     if_not_exists: bool = False
 
@@ -94,5 +101,12 @@ class ShowAlerts:
     """Lists the alerts, with the jobs that meet their conditions now, and the newest message of each."""
 
 
-AlertStatement = CreateAlert | AlterAlert | DropAlert | ShowAlerts
+@dataclass(frozen=True)
+class ShowCreateAlert:
+    """Returns the statement that creates an alert again."""
+
+    name: Name
+
+
+AlertStatement = CreateAlert | AlterAlert | DropAlert | ShowAlerts | ShowCreateAlert
 """The statements about alerts."""

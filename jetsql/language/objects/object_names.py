@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from jetsql.errors import Span
+
+APPLY_GROUP: Final = "applyGroup"
+"""The option of jobs and alerts with the group of `jetsql apply`."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from time import monotonic, sleep
 
 import pytest
 
-from jetsql.jobs.alerts.receivers import DELIVERED, call_webhook, find_url_problem, origin_of, run_command
+from jetsql.jobs.alerts.receivers import DELIVERED, call_webhook, run_command
+from jetsql.jobs.alerts.webhook_urls import find_url_problem, origin_of
 from tests.support.servers.webhook import run_webhook
 
 

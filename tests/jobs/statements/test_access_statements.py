@@ -441,6 +441,7 @@ def test_each_statement_names_the_right_it_needs() -> None:
         "RunJobs",
         "ShowAlerts",
         "ShowConnections",
+        "ShowCreateAlert",
         "ShowCreateStreamingTable",
         "ShowGrants",
         "ShowJobHistory",

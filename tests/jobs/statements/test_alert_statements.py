@@ -173,6 +173,60 @@ def test_secrets_are_in_no_row_and_no_error(engine: Users, webhook: Webhook, tmp
     assert b"canary" not in (tmp_path / "jetsql.db").read_bytes().replace(b"canary-folder", b"")
 
 
+def created_text(engine: Users, user: str = "owner") -> str:
+    [row] = engine.run("SHOW CREATE ALERT A", user)
+    return str(row["create_statement"])
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "ON JOB j STATUS FAILED, SUSPENDED CALL 'https://hooks.example.com/a?b=\\'c'",
+        "ON JOB ALL STATUS FAILED CALL COMMAND page OPTIONS ('every' = '90 minutes') COMMENT 'it\\'s\n2'",
+        "ON JOB `J` LAG > 10 ROWS CALL 'secret:hook' OPTIONS ('format' = 'slack', 'every' = '0 seconds')",
+        "ON JOB j LAG > 90 SECONDS CALL 'https://h/' OPTIONS ('secret' = 'secret:hook', 'applyGroup' = 'shop')",
+        "ON JOB j NO COMMIT FOR 1 DAY CALL COMMAND `page` DISABLE",
+        "ON JOB j EXPECTATION CALL COMMAND page COMMENT ''",
+    ],
+)
+def test_shown_statement_creates_an_equal_alert(engine: Users, webhook: Webhook, rest: str) -> None:
+    engine.run("CREATE SECRET hook FROM ENV 'HOOK_URL'")
+    engine.run(f"CREATE ALERT a {rest}")
+    before, text = engine.run("SHOW ALERTS"), created_text(engine)
+    engine.run("DROP ALERT a")
+    assert engine.message(text) == "Created."
+    assert engine.run("SHOW ALERTS") == before and created_text(engine) == text
+
+
+def test_shown_statement_has_no_defaults(engine: Users) -> None:
+    engine.run(f"{CREATE} OPTIONS ('every' = '300 seconds', 'format' = 'webhook')")
+    url = "'https://hooks.example.com/canary?token=canary'"
+    assert created_text(engine) == f"CREATE ALERT `a`\nON JOB `j`\nSTATUS SUSPENDED\nCALL {url}"
+    engine.run("ALTER ALERT a DISABLE")
+    assert created_text(engine).endswith("\nDISABLE")
+
+
+def test_disabled_alert_is_created_without_a_message(engine: Users, webhook: Webhook) -> None:
+    engine.run("SUSPEND JOB j")
+    engine.run(f"CREATE ALERT a ON JOB j STATUS SUSPENDED CALL '{webhook.url}' DISABLE")
+    assert engine.names("SHOW ALERTS", "owner", "firing") == [None] and rows(engine.jobs) == []
+    engine.run("ALTER ALERT a ENABLE")
+    wait_delivered(engine.jobs, 1)
+
+
+def test_only_admins_see_the_whole_url(engine: Users, webhook: Webhook) -> None:
+    with_users(engine)
+    engine.run("GRANT ADMIN TO ann")
+    engine.run(CREATE, "ann")
+    assert "canary" in created_text(engine, "ann") and "canary" in created_text(engine)
+    engine.run("REVOKE ADMIN FROM ann")
+    error = engine.refusal("SHOW CREATE ALERT a", "ann")
+    assert error.condition == "JETSQL.NOT_ALLOWED" and "canary" not in f"{error.message}{error.hint}"
+    assert engine.refusal("SHOW CREATE ALERT a", "bob").condition == "JETSQL.OBJECT_NOT_FOUND"
+    engine.run("ALTER ALERT a CALL 'secret:hook'")
+    assert "CALL 'secret:hook'" in created_text(engine, "ann")
+
+
 # --- rights -----------------------------------------------------------------------------------------------------------
 
 

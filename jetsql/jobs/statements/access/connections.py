@@ -12,6 +12,7 @@ from typing import Final, Generic, TypeVar
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import Securable, SecurableKind
+from jetsql.jobs.access.access_state import alert_object
 from jetsql.jobs.access.connection_records import ConnectionRecord, SecretKind, SecretRecord, StoredConnections
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, RunId, Status, name_key
@@ -121,7 +122,7 @@ def _secret_row(manager: Manager, secret: SecretRecord) -> tuple[Value, ...]:
         for each in connections
         if secret.key in each.secrets and _sees(manager, SecurableKind.CONNECTION, each.key)
     ]
-    alerts = (each for each in manager.alerts.all if manager.access.owns(each.thing))
+    alerts = (each for each in manager.alerts.all if manager.access.owns(alert_object(each.name)))
     users += [each.name for each in alerts if secret.key in each.secrets]
     source = secret.source if manager.access.is_admin else None
     return (

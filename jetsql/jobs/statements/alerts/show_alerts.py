@@ -1,16 +1,24 @@
-"""SHOW ALERTS, and the relation `jetsql.alerts` with the messages: both without secrets and paths of URLs."""
+"""SHOW ALERTS, SHOW CREATE ALERT, and the relation `jetsql.alerts` with the messages: all without secrets.
+
+The path of a URL is often a password, so only SHOW CREATE ALERT has it, and only for an admin, who could write it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from jetsql.errors import StatementError
+from jetsql.jobs.access.access_state import alert_object
 from jetsql.jobs.alerts.alert_conditions import condition_text
+from jetsql.jobs.alerts.alert_definition import create_text
 from jetsql.jobs.alerts.alert_records import AlertMessage, AlertRecord
-from jetsql.jobs.alerts.receivers import origin_of
+from jetsql.jobs.alerts.webhook_urls import origin_of
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.statements.alerts.alert_statements import find_alert
+from jetsql.jobs.statements.describe import TEXT_COLUMNS
 from jetsql.jobs.statements.lookup import shown_owner
-from jetsql.language.objects.alert_statement import ShowAlerts, span_text
+from jetsql.language.objects.alert_statement import ShowAlerts, ShowCreateAlert, span_text
 from jetsql.resultset import Cell, Column, Table, Value
 from jetsql.secret_references import is_reference
 
@@ -28,6 +36,7 @@ ALERT_COLUMNS: Final = (
     Column("delivery", comment="PENDING, DELIVERED or FAILED, of the newest message"),
     Column("last_error", comment="why the newest message is not delivered"),
     Column("owner", comment="the user with whose rights it reads jobs and secrets"),
+    Column("apply_group", comment="its group of jetsql apply; NULL without one"),
     Column("comment", comment="its COMMENT"),
 )
 MESSAGE_COLUMNS: Final = (
@@ -51,7 +60,7 @@ MESSAGE_COLUMNS: Final = (
 def show_alerts(manager: Manager, statement: ShowAlerts) -> Table:
     """Return the alerts of the caller, or all for an admin, by name."""
     newest = {message.alert_id: message for message in manager.store.alert_messages()}
-    visible = (alert for alert in manager.alerts.all if manager.access.owns(alert.thing))
+    visible = (alert for alert in manager.alerts.all if manager.access.owns(alert_object(alert.name)))
     return Table(ALERT_COLUMNS, tuple(_alert_row(manager, alert, newest.get(alert.id)) for alert in visible))
 
 
@@ -70,7 +79,8 @@ def _alert_row(manager: Manager, alert: AlertRecord, newest: AlertMessage | None
         None if newest is None else newest.time,
         None if newest is None else newest.delivery.value,
         None if newest is None else newest.error or None,
-        shown_owner(manager, manager.access.state.owner_of(alert.thing)),
+        shown_owner(manager, manager.access.state.owner_of(alert_object(alert.name))),
+        alert.group or None,
         alert.comment,
     )
 
@@ -81,10 +91,21 @@ def _receiver(alert: AlertRecord) -> str:
     return alert.target if is_reference(alert.target) else origin_of(alert.target)
 
 
+def show_create_alert(manager: Manager, statement: ShowCreateAlert) -> Table:
+    """Return the statement that creates an alert again. Raises StatementError OBJECT_NOT_FOUND, NOT_ALLOWED."""
+    alert = find_alert(manager, statement.name)
+    has_url = not alert.is_command and not is_reference(alert.target)
+    if has_url and not manager.access.is_admin:  # its owner was an admin when the alert was created
+        message = f"The user {manager.access.user} lacks the right ADMIN, which the URL of the alert needs."
+        hint = "SHOW ALERTS has its host. ALTER ALERT can name a secret with the URL instead."
+        raise StatementError("NOT_ALLOWED", message, place=statement.name.place, hint=hint)
+    return Table(TEXT_COLUMNS, ((create_text(alert),),))
+
+
 def messages_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Yield the messages of the caller's alerts, oldest first; for an admin also those of dropped alerts."""
     access = manager.access
-    own = {alert.id for alert in manager.alerts.all if access.owns(alert.thing)}
+    own = {alert.id for alert in manager.alerts.all if access.owns(alert_object(alert.name))}
     for message in manager.store.alert_messages():
         if access.is_admin or message.alert_id in own:
             yield _message_row(message)

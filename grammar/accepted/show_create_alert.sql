@@ -1,0 +1,2 @@
+SHOW CREATE ALERT a;
+SHOW CREATE ALERT `my alert`

@@ -1,0 +1,4 @@
+-- error: PARSE_SYNTAX_ERROR at 1:17: Expected an alert
+SHOW CREATE ALERT;
+-- error: PARSE_SYNTAX_ERROR at 1:12: Expected ALERT
+SHOW CREATE ALERTS a
