@@ -68,12 +68,12 @@ def _usage_exits_with_1() -> Iterator[None]:
     "--group",
     metavar="NAME",
     default="",
-    help="The group of the folder's jobs, which the option applyGroup notes in each job. Needed for --prune.",
+    help="The group of the folder's jobs and alerts, noted in their option applyGroup. Needed for --prune.",
 )
 @click.option(
     "--prune",
     is_flag=True,
-    help="Drop the jobs of the group that no file declares any more, and revoke the rights of the folder's users"
+    help="Drop the jobs and alerts of the group that no file declares any more, and revoke the rights of the folder's users"
     " and roles that no file grants.",
 )
 @click.option("-y", "--yes", "assume_yes", is_flag=True, help="Do not ask before something is replaced or dropped.")

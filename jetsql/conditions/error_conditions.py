@@ -170,6 +170,11 @@ CONDITIONS: Final[dict[str, Condition]] = {
         "A job belongs to another group of `jetsql apply`, or to none of this run.",
         "Use `--group` with its group, or another name for the job.",
     ),
+    "ALERT_OF_ANOTHER_GROUP": Condition(
+        "42710",
+        "An alert belongs to another group of `jetsql apply`, or to none of this run.",
+        "Use `--group` with its group, or another name for the alert.",
+    ),
     "OPTION_SPELLING": Condition(
         "01000",
         "An option or its value is not written as in the documentation. It has the same effect.",

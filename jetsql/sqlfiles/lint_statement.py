@@ -9,6 +9,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from jetsql.errors import Span, StatementError
+from jetsql.jobs.alerts.alert_definition import declared_alert, option_fields
 from jetsql.jobs.model.spark_settings import find_meant, is_missing, unknown_setting
 from jetsql.jobs.planning.options import OptionSpec, folded, format_value, parse_options, spec_of
 from jetsql.language import missing_semicolon_hint, parse
@@ -17,6 +18,7 @@ from jetsql.language.blocks import opens_block
 from jetsql.language.body.kafka_options import find_kafka_option, given_options, kafka_options
 from jetsql.language.body.misplaced_clauses import refuse_misplaced_clauses
 from jetsql.language.foreign_words import SPARK_FUNCTIONS, foreign_statement_hint
+from jetsql.language.objects.alert_statement import AlterAlert, CreateAlert
 from jetsql.language.statement_owner import STATEMENT_VERBS, SYNONYMS, lead_of
 from jetsql.language.syntax_errors import shown
 from jetsql.language.tokens import Kind, Token, closing_parenthesis, tokens, unquote
@@ -92,6 +94,7 @@ class CheckedStatement:
             self.problems.append(misspelled)
             return
         self.problems += _option_problems(self.statement)
+        self.problems += _alert_problems(self.statement)
         self.problems += _setting_problems(text, found)
         self.problems += _clear_credentials(found)
         self.problems += _kafka_option_problems(found)
@@ -230,6 +233,17 @@ def _option_problems(statement: st.Statement | None) -> Iterator[Found]:
         for text in texts:
             spec = spec_of(text.key)
             yield from _unknown_setting(text) if spec is None else _spelling(text, spec)
+
+
+def _alert_problems(statement: st.Statement | None) -> Iterator[Found]:
+    """Yield the first problem of an alert that any engine would refuse."""
+    try:
+        if isinstance(statement, CreateAlert):
+            declared_alert(statement)
+        elif isinstance(statement, AlterAlert):
+            option_fields(statement.options)
+    except StatementError as error:
+        yield Found.of(error)
 
 
 def _unknown_setting(text: st.OptionText) -> Iterator[Found]:

@@ -1,5 +1,5 @@
-"""Read the declarations of SQL files: the schemas, tables, views, functions, connections, jobs, users and roles that
-have to exist, and the rights that these have.
+"""Read the declarations of SQL files: the schemas, tables, views, functions, connections, jobs, alerts, users and roles
+that have to exist, and the rights that these have.
 
 CREATE, CREATE IF NOT EXISTS and CREATE OR REPLACE mean the same here. USE and SET hold for the statements after them
 in their file. All other statements are refused, because a folder that is applied again must not run them again.
@@ -40,7 +40,7 @@ _DECLARED_TWICE: Final = f"{PREFIX}DECLARED_TWICE"
 _DEFAULT_SCHEMA: Final = "default"
 _RUN_IT: Final = "Move it to a file outside of the folder, and run it with `jetsql run`."
 _HINTS: Final = {
-    "DROP": "Remove the statement that creates the object instead. --prune drops jobs that no file declares any more.",
+    "DROP": "Remove the statement that creates the object instead. --prune drops jobs and alerts that no file has.",
     "ALTER": "Change the statement that creates the object instead.",
     "REVOKE": "Remove the GRANT instead. --prune revokes rights that no file grants.",
     "EXPLAIN": "Run it in the shell. `jetsql apply --plan` shows what would be done.",
@@ -63,6 +63,7 @@ class ObjectKind(Enum):
     JOB = "job"
     STREAMING_TABLE = "streaming table"
     MATERIALIZED_VIEW = "materialized view"
+    ALERT = "alert"
     GRANT = "grant"
 
     @property
@@ -249,11 +250,17 @@ def _declaration(linted: LintedStatement, context: Context) -> Declaration | Fou
             message = "A token is shown only when it is created, so a folder cannot declare it."
             return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.user.place, _RUN_IT)
         case CreateAlert():
-            message = "The engine shows only the host of an alert's URL, so a folder cannot declare the alert."
-            return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.name.place, _RUN_IT)
+            return _alert(linted, statement, context)
         case None:
             return _spark_declaration(linted, context)
     return _not_declared(linted.checked.text)
+
+
+def _alert(linted: LintedStatement, statement: CreateAlert, context: Context) -> Declaration | Found:
+    if statement.job is not None and statement.job.is_id:
+        message = "The id of a job is another one in each engine."
+        return Found(ProblemLevel.ERROR, _NOT_A_DECLARATION, message, statement.job.place, "Write the name of the job.")
+    return Declaration(linted, ObjectKind.ALERT, (statement.name.text,), statement.name.place, context)
 
 
 def _limits(linted: LintedStatement, statement: AlterUser, context: Context) -> Declaration | Found:

@@ -9,8 +9,10 @@ from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Final
 
+from jetsql.jobs.alerts.alert_definition import declared_alert
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.table_names import split_table
+from jetsql.language.objects.alert_statement import CreateAlert
 from jetsql.language.objects.object_names import Name
 from jetsql.language.objects.rights_statement import GrantRights, GrantRole, RightsObject
 from jetsql.language.statement_head import name_at
@@ -99,6 +101,8 @@ class _DeclaredNames:
             yield from self._needed_by_grant(item)
         if item.kind is ObjectKind.LIMITS:
             yield from self._other(ObjectKind.USER, item.key[0])
+        if item.kind is ObjectKind.ALERT:
+            yield from self._needed_by_alert(item)
         tables = [*written_tables(item), *read_tables(item), *self._names_in_unread_text(item)]
         for key in tables:
             yield from self._table(key)
@@ -125,11 +129,23 @@ class _DeclaredNames:
             name = parts[-1].lower()
             yield from (self._functions[each] for each in (name,) if each in self._functions)
         elif kind is RightsObject.JOB:
-            # The job of a streaming table has the name of its table.
-            job = list(self._other(ObjectKind.JOB, parts[0]))
-            yield from job or self._table(qualified(split_table(parts[0]), item.context))
+            yield from self._job(parts[0], item.context)
         elif kind in (RightsObject.SECRET, RightsObject.CONNECTION):
             yield from self._other(ObjectKind(kind.value.lower()), parts[0])
+
+    def _needed_by_alert(self, item: Declaration) -> Iterator[int]:
+        """Yield the indexes of the job and the secrets of an alert."""
+        statement = item.checked.statement
+        assert isinstance(statement, CreateAlert), "other statements declare no alert"
+        if statement.job is not None:
+            yield from self._job(statement.job.text, item.context)
+        for secret in declared_alert(statement).secrets:
+            yield from self._other(ObjectKind.SECRET, secret)
+
+    def _job(self, name: str, context: Context) -> Iterator[int]:
+        # The job of a streaming table has the name of its table.
+        job = list(self._other(ObjectKind.JOB, name))
+        yield from job or self._table(qualified(split_table(name), context))
 
     def _user_or_role(self, name: Name) -> Iterator[int]:
         yield from self._other(ObjectKind.USER, name.text)

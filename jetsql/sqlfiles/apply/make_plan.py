@@ -1,6 +1,6 @@
 """Compare declarations with an engine, and plan what to do. Nothing is changed.
 
-Tables are compared by their parts (`compare_tables`), functions and rights by what the engine stores of them, and jobs
+Tables are compared by their parts (`compare_tables`), functions, alerts and rights by what the engine stores, and jobs
 by the engine itself: EXPLAIN CREATE OR REPLACE JOB returns whether the statement changes anything, and whether the job
 can keep its state. A statement that reads an object which the plan creates or replaces cannot be explained before.
 """
@@ -27,6 +27,7 @@ from jetsql.language.statement_head import head_of
 from jetsql.language.tokens import quoted_name
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.script import PreparedStatement
+from jetsql.sqlfiles.apply.alert_rows import compare_alert, find_problems, find_undeclared
 from jetsql.sqlfiles.apply.compare_tables import compare_table, compare_view
 from jetsql.sqlfiles.apply.connection_rows import find_differences
 from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind
@@ -43,9 +44,11 @@ from jetsql.sqlfiles.statement_names import is_same_name, lower_parts
 
 _TABLE_DIFFERS: Final = f"{PREFIX}TABLE_DIFFERS"
 _OTHER_GROUP: Final = f"{PREFIX}JOB_OF_ANOTHER_GROUP"
+_ALERT_OF_OTHER_GROUP: Final = f"{PREFIX}ALERT_OF_ANOTHER_GROUP"
 _STATE_NOT_COMPATIBLE: Final = f"{PREFIX}STATE_NOT_COMPATIBLE"
 _TABLE_IN_USE: Final = f"{PREFIX}TABLE_IN_USE"
 _BATCH: Final = "Job:         batch"
+_WOULD_DROP: Final = "no file declares it; --prune would drop it"
 _LOST_STATE: Final = "its state is lost; its table is kept"
 
 
@@ -54,7 +57,7 @@ def make_plan(
 ) -> ApplyPlan:
     """Return the plan for declarations.
 
-    group: of the folder's jobs; empty for none. prune: drop the jobs of the group that no file declares.
+    group: of the folder's jobs and alerts; empty for none. prune: drop those of the group that no file declares.
     Raises EngineError, and ReportedError if the engine refuses to list its jobs.
     """
     maker = _PlanMaker(ordered, sessions, group, prune)
@@ -95,10 +98,13 @@ class _PlanMaker:
             self._changed.add(id(declaration))
 
     def add_undeclared(self) -> None:
-        """Plan to drop the jobs of the group that no file declares, or note them."""
+        """Plan to drop the jobs and alerts of the group that no file declares, or note them."""
         for job in reversed(self._jobs):
             if self._is_undeclared(job):
                 self._insert(self._undeclared(job), job)
+        declared = {each.key[0] for each in self._ordered.items if each.kind is ObjectKind.ALERT}
+        for name in find_undeclared(declared, self._sessions, self._group):
+            self.plan.steps.append(self._undeclared_alert(name))
 
     def add_undeclared_rights(self) -> None:
         """Plan to revoke the rights that the folder's users and roles have, and that no file grants; or note them."""
@@ -119,6 +125,8 @@ class _PlanMaker:
                 return self._grant(declaration)
             case ObjectKind.SECRET | ObjectKind.CONNECTION:
                 return self._connection(declaration)
+            case ObjectKind.ALERT:
+                return self._alert(declaration)
             case ObjectKind.SCHEMA:
                 return self._schema(declaration)
             case ObjectKind.FUNCTION:
@@ -175,6 +183,22 @@ class _PlanMaker:
         if not differences:
             return _leave(declaration)
         return replace(_replace(declaration), notes=(f"it has {', '.join(differences)}",))
+
+    def _alert(self, declaration: Declaration) -> PlanStep | None:
+        compared = compare_alert(declaration, self._sessions, self._group)
+        if not self._check_group(declaration, declaration.name, "" if compared is None else compared.group):
+            return None
+        if compared is not None and not compared.differences:
+            return replace(_leave(declaration), notes=compared.notes)
+        problems = list(find_problems(declaration, self._ordered, self._sessions, self._jobs))
+        if problems:
+            self.plan.problems += problems
+            return None
+        if compared is None:
+            return _create(declaration, self._group)
+        notes = (f"it has {', '.join(compared.differences)}", *compared.notes)
+        step = _replace(declaration, self._group)
+        return replace(step, before=compared.before, after=compared.after, notes=notes)
 
     def _function(self, declaration: Declaration) -> PlanStep:
         statement = declaration.checked.statement
@@ -255,7 +279,7 @@ class _PlanMaker:
 
     def _job(self, declaration: Declaration) -> PlanStep | None:
         live = self._live_job(declaration)
-        if not self._check_group(declaration, live):
+        if not self._check_group_of_job(declaration, live):
             return None
         plan = self._explain(declaration, explaining(declaration, self._group))
         if plan is None:
@@ -281,20 +305,29 @@ class _PlanMaker:
     def _live_job(self, declaration: Declaration) -> ExistingJob | None:
         return next((job for job in self._jobs if job.is_live and _is_job_of(job, declaration)), None)
 
-    def _check_group(self, declaration: Declaration, live: ExistingJob | None) -> bool:
-        """Report a job that belongs to another group; return whether it does not."""
+    def _check_group_of_job(self, declaration: Declaration, live: ExistingJob | None) -> bool:
+        name, group = (declaration.name, "") if live is None else (live.name, live.group)
+        return self._check_group(declaration, name, group)
+
+    def _check_group(self, declaration: Declaration, name: str, existing: str) -> bool:
+        """Report a job or an alert that belongs to another group; return whether it does not.
+
+        name, existing: of what exists, and its group; empty without one.
+        """
+        is_alert = declaration.kind is ObjectKind.ALERT
+        word, condition = ("alert", _ALERT_OF_OTHER_GROUP) if is_alert else ("job", _OTHER_GROUP)
         option = group_of(declaration)
         if option is not None and self._group and option.value != self._group:
-            message = f"The file puts the job {declaration.name} into the group '{option.value}', not '{self._group}'."
+            message = f"The file puts the {word} {declaration.name} into the group '{option.value}'"
             hint = f"Remove the option, or use --group {option.value}."
-            self.plan.problems.append(declaration.problem(_OTHER_GROUP, message, hint, option.value_place))
+            problem = declaration.problem(condition, f"{message}, not '{self._group}'.", hint, option.value_place)
+            self.plan.problems.append(problem)
             return False
-        group = option.value if option is not None else self._group
-        if live is None or not live.group or live.group == group:
+        if not existing or existing == (option.value if option is not None else self._group):
             return True
-        message = f"The job {live.name} belongs to the group '{live.group}' of `jetsql apply`."
-        hint = f"Use --group {live.group} if this is its folder; otherwise use another name for the job."
-        self.plan.problems.append(declaration.problem(_OTHER_GROUP, message, hint))
+        message = f"The {word} {name} belongs to the group '{existing}' of `jetsql apply`."
+        hint = f"Use --group {existing} if this is its folder; otherwise use another name for the {word}."
+        self.plan.problems.append(declaration.problem(condition, message, hint))
         return False
 
     def _report_refusal(self, declaration: Declaration, verdict: UpdateVerdict) -> None:
@@ -336,7 +369,7 @@ class _PlanMaker:
     def _unchecked(self, declaration: Declaration) -> PlanStep | None:
         """Return the step for a statement that the engine cannot check before other steps."""
         live = self._live_job(declaration) if declaration.kind.has_job else None
-        if not self._check_group(declaration, live):
+        if not self._check_group_of_job(declaration, live):
             return None
         if live is None and self._has_completed(declaration):
             return replace(_leave(declaration), notes=("it has completed; a batch job does not run again",))
@@ -369,11 +402,17 @@ class _PlanMaker:
             note = f"no file declares it; it has rows, so only DROP {statement.kind.value} drops it"
             return PlanStep(PlanAction.LEAVE, ObjectKind(statement.kind.value.lower()), job.name, notes=(note,))
         if not self._prunes:
-            note = "no file declares it; --prune would drop it"
-            return PlanStep(PlanAction.LEAVE, ObjectKind.JOB, job.name, notes=(note,))
+            return PlanStep(PlanAction.LEAVE, ObjectKind.JOB, job.name, notes=(_WOULD_DROP,))
         text = f"DROP JOB {quoted_name(job.name)}"
         note = f"job of the group '{self._group}' that no file declares; {_LOST_STATE}"
         return PlanStep(PlanAction.DROP, ObjectKind.JOB, job.name, text=text, notes=(note,), before=job.statement)
+
+    def _undeclared_alert(self, name: str) -> PlanStep:
+        if not self._prunes:
+            return PlanStep(PlanAction.LEAVE, ObjectKind.ALERT, name, notes=(_WOULD_DROP,))
+        note = f"alert of the group '{self._group}' that no file declares"
+        text = f"DROP ALERT {quoted_name(name)}"
+        return PlanStep(PlanAction.DROP, ObjectKind.ALERT, name, text=text, notes=(note,))
 
     def _insert(self, step: PlanStep, job: ExistingJob) -> None:
         """Insert a step before the first one that writes the same table, otherwise at the end."""

@@ -88,7 +88,9 @@ def difference(step: PlanStep) -> Iterator[str]:
     """Yield the lines of a unified diff of the statement that exists and the one in the file."""
     if step.declaration is None or not step.before:
         return
-    before, after = _formatted(_old_text(step, step.declaration)), _formatted(_new_text(step, step.declaration))
+    before, after = step.before, step.after
+    if not after:
+        before, after = _formatted(_old_text(step, step.declaration)), _formatted(_new_text(step, step.declaration))
     name = step.declaration.location
     yield from unified_diff(before.splitlines(), after.splitlines(), "engine", name, lineterm="", n=2)
 

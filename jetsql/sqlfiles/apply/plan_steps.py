@@ -33,6 +33,7 @@ class PlanStep:
     verdict: str = ""  # the engine's verdict about the state of a job, a phrase
     notes: tuple[str, ...] = ()  # phrases
     before: str = ""  # the statement of the object that is replaced
+    after: str = ""  # the new statement in the same form; empty to show the one in the file
     is_checked: bool = True  # the engine has checked the statement
 
     @property

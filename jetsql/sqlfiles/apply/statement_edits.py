@@ -1,4 +1,4 @@
-"""Change the head of a declaration: create the object, or replace it; and note the group of a job in its options.
+"""Change the head of a declaration: create the object, or replace it; and note the group of a job or an alert in it.
 
 The changed statement knows the places of its words in the file, so that the errors of the engine are shown there.
 """
@@ -10,8 +10,10 @@ from dataclasses import replace
 
 from jetsql.errors import Span
 from jetsql.jobs.model.job import quoted_text
-from jetsql.jobs.planning.options import APPLY_GROUP, spec_of
+from jetsql.jobs.planning.options import spec_of
 from jetsql.language import statement as st
+from jetsql.language.objects.alert_statement import CreateAlert
+from jetsql.language.objects.object_names import APPLY_GROUP
 from jetsql.language.statement_head import read_head
 from jetsql.language.tokens import Token, tokens
 from jetsql.script import PreparedStatement
@@ -25,11 +27,12 @@ _REPLACED: dict[ObjectKind, str] = {
     ObjectKind.CONNECTION: "OR REPLACE",
     ObjectKind.STREAMING_TABLE: "OR REFRESH",
     ObjectKind.MATERIALIZED_VIEW: "OR REFRESH",
+    ObjectKind.ALERT: "OR REPLACE",
 }
 
 
 def creating(declaration: Declaration, group: str = "") -> PreparedStatement:
-    """Return the statement that creates the object, and fails if it exists. group: of a job, see `replacing`."""
+    """Return the statement that creates the object, and fails if it exists. group: see `replacing`"""
     # The table of a job can exist without the job: only OR REFRESH continues to use it.
     if declaration.kind in (ObjectKind.STREAMING_TABLE, ObjectKind.MATERIALIZED_VIEW):
         return replacing(declaration, group)
@@ -39,7 +42,7 @@ def creating(declaration: Declaration, group: str = "") -> PreparedStatement:
 def replacing(declaration: Declaration, group: str = "") -> PreparedStatement:
     """Return the statement that creates the object, or replaces it.
 
-    group: the group of a job; empty to leave the options as they are.
+    group: the group of a job or an alert; empty to leave the options as they are.
     """
     return _edited(declaration, _REPLACED[declaration.kind], group)
 
@@ -50,20 +53,26 @@ def explaining(declaration: Declaration, group: str = "") -> PreparedStatement:
 
 
 def group_of(declaration: Declaration) -> st.OptionText | None:
-    """Return the option with the group of a job as the statement has it, or None."""
-    job = declaration.checked.job
-    return None if job is None else _group_option(job)
+    """Return the option with the group of a job or an alert as the statement has it, or None."""
+    statement = declaration.checked.statement
+    return _group_option(statement if isinstance(statement, CreateAlert) else declaration.checked.job)
 
 
 def stored_group(statement: st.Statement | None) -> str:
     """Return the group in the statement of a job; empty without one."""
-    create = statement.create if isinstance(statement, st.CreateStreamingTable) else statement
-    option = _group_option(create) if isinstance(create, st.CreateJob) else None
+    option = _group_option(created_job(statement))
     return "" if option is None else option.value
 
 
-def _group_option(job: st.CreateJob) -> st.OptionText | None:
-    named = (each for each in job.options if (spec := spec_of(each.key)) is not None and spec.name == APPLY_GROUP)
+def created_job(statement: st.Statement | None) -> st.CreateJob | None:
+    """Return the job that a statement of an engine creates, or None."""
+    create = statement.create if isinstance(statement, st.CreateStreamingTable) else statement
+    return create if isinstance(create, st.CreateJob) else None
+
+
+def _group_option(statement: st.CreateJob | CreateAlert | None) -> st.OptionText | None:
+    options = () if statement is None else statement.options
+    named = (each for each in options if (spec := spec_of(each.key)) is not None and spec.name == APPLY_GROUP)
     return next(named, None)
 
 
@@ -86,15 +95,19 @@ def _head_edits(declaration: Declaration, after_create: str) -> Iterator[tuple[S
 
 
 def _group_edits(declaration: Declaration, group: str) -> Iterator[tuple[Span, str]]:
-    job = declaration.checked.job
-    if not group or job is None or _group_option(job) is not None:
+    statement = declaration.checked.statement
+    created = statement if isinstance(statement, CreateAlert) else declaration.checked.job
+    if not group or created is None or _group_option(created) is not None:
         return
     option = f"{quoted_text(APPLY_GROUP)} = {quoted_text(group)}"
-    if job.options:
-        at = job.options[0].key_place.start
+    if created.options:
+        at = created.options[0].key_place.start
         yield Span(at, at), f"{option}, "
+    elif isinstance(created, CreateAlert):
+        at = created.call.name.place.stop
+        yield Span(at, at), f" OPTIONS ({option})"
     elif declaration.kind is ObjectKind.JOB:
-        at = _as_before(list(tokens(declaration.text)), job.body.place.start)
+        at = _as_before(list(tokens(declaration.text)), created.body.place.start)
         yield Span(at, at), f"OPTIONS ({option}) "
     else:
         at = declaration.place.stop

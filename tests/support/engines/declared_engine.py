@@ -15,6 +15,7 @@ from jetsql.jobs.planning.options import parse_options
 from jetsql.jobs.planning.update_verdict import EXISTING_TABLE, UpdateKind, UpdateVerdict, normalised_words
 from jetsql.language import parse
 from jetsql.language import statement as st
+from jetsql.language.objects.alert_statement import ShowAlerts
 from jetsql.language.statement_head import name_at
 from jetsql.language.tokens import tokens
 from jetsql.resultset import Column
@@ -196,6 +197,8 @@ class DeclaredEngine:
                 assert job is not None
                 job.status, job.last_error = "FAILED", "cancelled by user"
                 return rows(("id", "name", "status", "message"), [("1", job.name, "FAILED", "Cancelled.")])
+            case ShowAlerts():
+                return rows(("name", "apply_group"), [])
             case st.CreateFunction():
                 self._change(text)
                 self.catalog.functions[self._key(statement.name)] = text
