@@ -73,8 +73,8 @@ def _usage_exits_with_1() -> Iterator[None]:
 @click.option(
     "--prune",
     is_flag=True,
-    help="Drop the jobs and alerts of the group that no file declares any more, and revoke the rights of the folder's users"
-    " and roles that no file grants.",
+    help="Drop the jobs and alerts of the group that no file declares any more, and revoke the rights of the folder's"
+    " users and roles that no file grants.",
 )
 @click.option("-y", "--yes", "assume_yes", is_flag=True, help="Do not ask before something is replaced or dropped.")
 @click.option(

@@ -29,6 +29,7 @@ class CandidateKind(Enum):
     FUNCTION = "function"
     JOB = "job"
     SNAPSHOT = "snapshot"
+    ALERT = "alert"
     OPTION = "option"
     VALUE = "value"
     CONF = "Spark setting"

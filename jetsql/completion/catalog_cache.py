@@ -32,11 +32,12 @@ _CLOSE_SECONDS: Final = 0.2
 
 _JOB_TOPICS: Final = frozenset({NameTopic.JOBS, NameTopic.SNAPSHOTS})
 _CATALOG_TOPICS: Final = frozenset({NameTopic.TABLES, NameTopic.COLUMNS, NameTopic.SCHEMAS})
+_OBJECT_TOPICS: Final = _JOB_TOPICS | _CATALOG_TOPICS | {NameTopic.ALERTS}
 # The topics that are stale after a statement with this first word; other statements change no names.
 _STALE_AFTER: Final = {
-    "CREATE": _JOB_TOPICS | _CATALOG_TOPICS,
-    "DROP": _JOB_TOPICS | _CATALOG_TOPICS,
-    "ALTER": _JOB_TOPICS | _CATALOG_TOPICS,
+    "CREATE": _OBJECT_TOPICS,
+    "DROP": _OBJECT_TOPICS,
+    "ALTER": _OBJECT_TOPICS,
     "REPLACE": _CATALOG_TOPICS,
     "CACHE": _CATALOG_TOPICS,
     "USE": frozenset({NameTopic.FUNCTIONS}),

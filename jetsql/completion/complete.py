@@ -26,7 +26,7 @@ from jetsql.language.tokens import Kind, Token
 _ORDER: Final = {
     CandidateKind[name]: rank
     for rank, name in enumerate(
-        "JOB SNAPSHOT OPTION VALUE COLUMN CTE TABLE VIEW SCHEMA ALIAS KEYWORD CONF FUNCTION".split()
+        "JOB SNAPSHOT ALERT OPTION VALUE COLUMN CTE TABLE VIEW SCHEMA ALIAS KEYWORD CONF FUNCTION".split()
     )
 }
 

@@ -1,4 +1,4 @@
-"""Complete the names and values in JetSQL statements: jobs that fit the verb, options, snapshots."""
+"""Complete the names and values in JetSQL statements: jobs that fit the verb, options, snapshots, alerts."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ _IN_A_FILE: Final = "in a file"
 
 def statuses_for(before: Sequence[Token]) -> frozenset[Status]:
     """Return the statuses of jobs to which a statement with this beginning applies."""
+    if _is_of_alert(before):
+        return _ALL  # an alert is about all jobs with a name, also about ended ones
     return _STATUSES.get(before[0].word if before else "", _ALL)
 
 
@@ -121,6 +123,18 @@ def _add_snapshots(
         return  # DROP JOB names a new snapshot
     for snapshot in names.snapshots:
         collector.add_name(snapshot.name, CandidateKind.SNAPSHOT, f"of job {snapshot.job}" if snapshot.job else "")
+
+
+def _add_alerts(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
+    for alert in names.alerts:
+        collector.add_name(alert.name, CandidateKind.ALERT, alert.description)
+
+
+def _add_replaced_alerts(
+    before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector
+) -> None:
+    if any(token.word == "REPLACE" for token in before):
+        _add_alerts(before, after, names, collector)
 
 
 def _add_limits(before: Sequence[Token], after: Sequence[Token], names: Names, collector: CandidateCollector) -> None:
@@ -212,6 +226,8 @@ _SLOT_ACTIONS: Final[dict[Slot, _SlotAction]] = {
     Slot.NEW_JOB: _add_replaced_jobs,
     Slot.SNAPSHOT_NAME: _add_snapshots,
     Slot.NEW_SNAPSHOT: _add_replaced_snapshots,
+    Slot.ALERT_NAME: _add_alerts,
+    Slot.NEW_ALERT: _add_replaced_alerts,
     Slot.OPTION_KEY: _add_option_keys,
     Slot.OPTION_VALUE: _add_option_values,
     Slot.LIMIT_NAME: _add_limits,

@@ -74,6 +74,7 @@ class Names:
     confs: tuple[KnownName, ...] = ()
     jobs: tuple[JobName, ...] = ()  # newest first, including ended jobs
     snapshots: tuple[SnapshotName, ...] = ()
+    alerts: tuple[KnownName, ...] = ()
 
     def tables_in(self, schema: str) -> tuple[TableName, ...]:
         return self.tables.get(schema.lower(), ())

@@ -16,6 +16,7 @@ from jetsql.language.tokens import quoted_name
 FRESH_SECONDS: Final = {
     NameTopic.JOBS: 2.0,
     NameTopic.SNAPSHOTS: 5.0,
+    NameTopic.ALERTS: 5.0,
     NameTopic.TABLES: 60.0,
     NameTopic.COLUMNS: 60.0,
     NameTopic.SCHEMAS: 60.0,
@@ -47,6 +48,15 @@ def _load_jobs(reader: NameReader, need: NameNeed, names: Names) -> Names:
 def _load_snapshots(reader: NameReader, need: NameNeed, names: Names) -> Names:
     rows = reader.records("SHOW SNAPSHOTS")
     return replace(names, snapshots=tuple(SnapshotName(row["name"], row["job"]) for row in rows))
+
+
+def _load_alerts(reader: NameReader, need: NameNeed, names: Names) -> Names:
+    rows = reader.records("SHOW ALERTS")
+    return replace(names, alerts=tuple(KnownName(row["name"], _about(row["job"])) for row in rows))
+
+
+def _about(job: str | None) -> str:
+    return "on all jobs" if job is None else f"on job {job}"
 
 
 def _load_schemas(reader: NameReader, need: NameNeed, names: Names) -> Names:
@@ -90,6 +100,7 @@ def _load_confs(reader: NameReader, need: NameNeed, names: Names) -> Names:
 _LOADERS: Final[dict[NameTopic, Callable[[NameReader, NameNeed, Names], Names]]] = {
     NameTopic.JOBS: _load_jobs,
     NameTopic.SNAPSHOTS: _load_snapshots,
+    NameTopic.ALERTS: _load_alerts,
     NameTopic.SCHEMAS: _load_schemas,
     NameTopic.TABLES: _load_tables,
     NameTopic.COLUMNS: _load_columns,

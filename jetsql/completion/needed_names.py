@@ -18,6 +18,7 @@ from jetsql.language import Slot, expected_at
 _MAX_TABLES: Final = 30
 _JOB_SLOTS: Final = frozenset({Slot.JOB_NAME, Slot.JOB_ID, Slot.NEW_JOB})
 _SNAPSHOT_SLOTS: Final = frozenset({Slot.SNAPSHOT_NAME, Slot.NEW_SNAPSHOT, Slot.OPTION_VALUE})
+_ALERT_SLOTS: Final = frozenset({Slot.ALERT_NAME, Slot.NEW_ALERT})
 
 
 class NameTopic(Enum):
@@ -25,6 +26,7 @@ class NameTopic(Enum):
 
     JOBS = "jobs"
     SNAPSHOTS = "snapshots"
+    ALERTS = "alerts"
     TABLES = "tables"
     COLUMNS = "columns"
     SCHEMAS = "schemas"
@@ -70,6 +72,8 @@ def _find_job_needs(at: AtCursor, slots: frozenset[Slot]) -> tuple[NameNeed, ...
         needs.append(NameNeed(NameTopic.JOBS))
     if slots & _SNAPSHOT_SLOTS:
         needs.append(NameNeed(NameTopic.SNAPSHOTS))
+    if slots & _ALERT_SLOTS:
+        needs.append(NameNeed(NameTopic.ALERTS))
     if Slot.OPTION_KEY in slots and at.half is not None and at.half.text[1:].lower().startswith("sp"):
         needs.append(NameNeed(NameTopic.CONFS))
     return tuple(needs)

@@ -26,6 +26,7 @@ _KINDS: Final = {
     CandidateKind.FUNCTION: types.CompletionItemKind.Function,
     CandidateKind.JOB: types.CompletionItemKind.Event,
     CandidateKind.SNAPSHOT: types.CompletionItemKind.File,
+    CandidateKind.ALERT: types.CompletionItemKind.Event,
     CandidateKind.OPTION: types.CompletionItemKind.Property,
     CandidateKind.VALUE: types.CompletionItemKind.EnumMember,
     CandidateKind.CONF: types.CompletionItemKind.Property,

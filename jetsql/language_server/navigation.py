@@ -22,6 +22,7 @@ _SYMBOLS: Final = {
     NamedKind.VIEW: types.SymbolKind.Interface,
     NamedKind.FUNCTION: types.SymbolKind.Function,
     NamedKind.SNAPSHOT: types.SymbolKind.File,
+    NamedKind.ALERT: types.SymbolKind.Event,
 }
 _RELATIONS: Final = (NamedKind.TABLE, NamedKind.VIEW)
 _SYMBOLS_MOST: Final = 500

@@ -168,6 +168,7 @@ def add_file_names(names: Names, files: Iterable[FileNames]) -> Names:
 
     jobs = {name_key(job.name): job for job in names.jobs}
     snapshots = {name_key(snapshot.name): snapshot for snapshot in names.snapshots}
+    alerts = {name_key(alert.name): alert for alert in names.alerts}
     tables = {schema: {table.name.lower(): table for table in known} for schema, known in names.tables.items()}
     schemas = {schema.lower(): schema for schema in names.schemas}
     functions = {function.name.lower(): function for function in names.functions}
@@ -179,6 +180,8 @@ def add_file_names(names: Names, files: Iterable[FileNames]) -> Names:
                 jobs.setdefault(name_key(last), JobName("", last, None))
             elif name.kind is NamedKind.SNAPSHOT and name.use is NameUse.CREATES:
                 snapshots.setdefault(name_key(last), SnapshotName(last, ""))
+            elif name.kind is NamedKind.ALERT and name.use is NameUse.CREATES:
+                alerts.setdefault(name_key(last), KnownName(last, each.document.name))
             elif name.kind is NamedKind.FUNCTION and name.use is NameUse.CREATES:
                 functions.setdefault(last.lower(), KnownName(last, each.document.name))
             elif name.kind in (NamedKind.TABLE, NamedKind.VIEW):
@@ -195,6 +198,7 @@ def add_file_names(names: Names, files: Iterable[FileNames]) -> Names:
         names,
         jobs=tuple(jobs.values()),
         snapshots=tuple(snapshots.values()),
+        alerts=tuple(alerts.values()),
         schemas=tuple(schemas.values()),
         tables={schema: tuple(known.values()) for schema, known in tables.items()},
         columns=columns,

@@ -1,4 +1,4 @@
-"""The names in a statement of a file: jobs, tables, views, functions and snapshots, and how it uses them."""
+"""The names in a statement of a file: jobs, tables, views, functions, snapshots and alerts, and how it uses them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 from itertools import islice
-from typing import Final
+from typing import Final, get_args
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -14,6 +14,9 @@ from sqlglot.errors import SqlglotError
 
 from jetsql.errors import Span
 from jetsql.language import statement as st
+from jetsql.language.objects.alert_statement import AlertStatement, CreateAlert
+from jetsql.language.objects.connection_statement import ConnectionStatement
+from jetsql.language.objects.rights_statement import RightsStatement
 from jetsql.language.tokens import tokens
 from jetsql.sqlfiles.lint_statement import CheckedStatement
 from jetsql.sqlfiles.statement_names import created_by_spark, job_targets
@@ -31,6 +34,7 @@ class NamedKind(Enum):
     VIEW = "view"
     FUNCTION = "function"
     SNAPSHOT = "snapshot"
+    ALERT = "alert"
 
 
 class NameUse(Enum):
@@ -49,6 +53,10 @@ class StatementName:
     use: NameUse
     parts: tuple[str, ...]  # without back quotes
     place: Span  # in the statement
+
+
+_CREATED: Final = {st.CreateSnapshot: NamedKind.SNAPSHOT, CreateAlert: NamedKind.ALERT}
+_OF_OTHER_THINGS: Final = (*get_args(RightsStatement), *get_args(ConnectionStatement), st.StartTest)
 
 
 @dataclass(frozen=True)
@@ -76,11 +84,19 @@ def statement_names(checked: CheckedStatement) -> Iterator[StatementName]:
         value = getattr(statement, field.name)
         if isinstance(value, st.TableIdentifier):
             yield StatementName(NamedKind.TABLE, NameUse.USES, value.parts, value.place)
-        elif isinstance(value, st.Name):
-            is_snapshot = "snapshot" in field.name or isinstance(statement, st.DropSnapshot)
-            kind = NamedKind.SNAPSHOT if is_snapshot else NamedKind.JOB
-            creates = isinstance(statement, st.CreateSnapshot) and is_snapshot
+        elif isinstance(value, st.Name) and (kind := _kind_of(statement, field.name)) is not None:
+            creates = _CREATED.get(type(statement)) is kind
             yield StatementName(kind, NameUse.CREATES if creates else NameUse.USES, (value.text,), value.place)
+
+
+def _kind_of(statement: st.Statement, field: str) -> NamedKind | None:
+    """Return the kind of a name in a statement; None for users, roles, secrets, connections and tests."""
+    if isinstance(statement, _OF_OTHER_THINGS):
+        return None
+    if isinstance(statement, get_args(AlertStatement)) and field == "name":
+        return NamedKind.ALERT
+    is_snapshot = "snapshot" in field or isinstance(statement, st.DropSnapshot)
+    return NamedKind.SNAPSHOT if is_snapshot else NamedKind.JOB
 
 
 def defined_columns(checked: CheckedStatement) -> tuple[DefinedColumn, ...]:

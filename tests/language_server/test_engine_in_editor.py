@@ -38,11 +38,13 @@ def hover(editor: Editor, uri: str, line: int, column: int) -> str:
 
 def test_names_of_the_engine_are_offered_and_explained() -> None:
     with run_server(CatalogEngine()) as server, running_editor("--url", server.url) as editor:
-        uri = editor.open("SUSPEND JOB totals;\nSELECT  FROM orders;\nDROP SNAPSHOT ;\nSELECT id FROM orders")
+        text = "SUSPEND JOB totals;\nSELECT  FROM orders;\nDROP SNAPSHOT ;\nSELECT id FROM orders;\nDROP ALERT "
+        uri = editor.open(text)
         job = offered_until(editor, uri, 0, 18, "totals")
         assert (job.detail, job.documentation) == ("job", "RUNNING")
         assert offered_until(editor, uri, 1, 7, "day").documentation == "date"
         assert offered_until(editor, uri, 2, 14, "noon").detail == "snapshot"
+        assert offered_until(editor, uri, 4, 11, "stopped").documentation == "on job totals"
         assert "Status: RUNNING, id: `01`" in hover(editor, uri, 0, 12)
         assert hover(editor, uri, 3, 16) == "**table `orders`**\n\n- `id` bigint\n- `day` date"
 

@@ -128,6 +128,23 @@ def test_completion_knows_jobs_tables_and_columns_of_files(editor: Editor) -> No
     assert [item.label for item in editor.complete(uri, 3, 10) if item.detail == "view"] == ["large"]
 
 
+def test_alerts_of_files_are_names_of_their_own(editor: Editor) -> None:
+    """Complete, and find the definition of an alert and of its job, which have the same name."""
+    create = "CREATE ALERT sum_up ON JOB sum_up STATUS FAILED CALL 'secret:s';"
+    uri = editor.open(f"{create}\nALTER ALERT sum_up DISABLE;\nCREATE USER sum_up;\nDROP ALERT ")
+    assert [item.label for item in editor.complete(uri, 3, 11) if item.detail == "alert"] == ["sum_up"]
+
+    def found(line: int, column: int) -> list[tuple[bool, types.Range]]:
+        params = types.DefinitionParams(*place(uri, line, column))
+        locations = editor.call(editor.client.text_document_definition_async(params))
+        assert isinstance(locations, list)
+        return [(each.uri == uri, each.range) for each in locations if isinstance(each, types.Location)]
+
+    assert found(1, 14) == [(True, at(0, 13, 0, 19))]
+    assert found(0, 29) == [(False, at(1, 11, 1, 17))]
+    assert found(2, 14) == []
+
+
 def test_completion_of_options_begins_at_their_quote(editor: Editor) -> None:
     uri = editor.open("CREATE JOB j OPTIONS ('tri")
     [item] = editor.complete(uri, 0, 26, "'")

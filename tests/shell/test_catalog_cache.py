@@ -108,6 +108,15 @@ def test_job_statements_request_only_jobs(cache: RunningCache) -> None:
     assert cache.engine.queries == ["SHOW ALL JOBS", "SHOW SNAPSHOTS"]
 
 
+def test_alerts_are_requested_again_after_a_change(cache: RunningCache) -> None:
+    alerts = (KnownName("stopped", "on job totals"), KnownName("lag", "on all jobs"))
+    for text in ("DROP ALERT |", "ALTER ALERT s|", "SHOW CREATE ALERT |"):
+        assert cache.type(text, lambda names: names.alerts).alerts == alerts
+    assert cache.engine.queries.count("SHOW ALERTS") == 1
+    cache.cache.expire_names("CREATE ALERT a ON JOB j STATUS FAILED CALL 'secret:s'")
+    assert cache.cache.lacks_names("DROP ALERT ", 11)
+
+
 def test_settings_of_spark_with_the_first_sentence_of_their_meaning(cache: RunningCache) -> None:
     names = cache.type("SET sp|", lambda names: names.confs)
     assert names.confs == (KnownName("spark.a"), KnownName("spark.b", "Says how"))

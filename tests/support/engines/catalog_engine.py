@@ -48,6 +48,8 @@ class CatalogSession(ServedSession):
                 return result(("function",), [("upper",), ("!=",), ("not",), ("spark_catalog.default.mine",)])
             case ["SHOW", "SNAPSHOTS"]:
                 return result(("name", "job"), [("noon", "totals")])
+            case ["SHOW", "ALERTS"]:
+                return result(("name", "job"), [("stopped", "totals"), ("lag", None)])
             case ["SET", "-v"]:
                 confs: list[Row] = [("spark.b", "1", "Says how.\nAnd more."), ("spark.a", "", "")]
                 return result(("key", "value", "meaning"), confs)
