@@ -68,7 +68,7 @@ class AlertDelivery:
             self._changed.notify_all()
 
     def retry(self, alert_id: str) -> None:
-        """Send the messages of an alert now, because the alert or one of its secrets has changed."""
+        """Send the messages of an alert now, because it has changed."""
         with self._changed:
             if alert_id in self._queues:
                 self._queues[alert_id].not_before, self._queues[alert_id].pause = 0.0, self._first_pause

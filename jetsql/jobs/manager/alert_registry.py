@@ -8,6 +8,7 @@ become true without an event have a time when they can, and one timer waits for 
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -89,7 +90,8 @@ class AlertRegistry:
         self._alerts: tuple[AlertRecord, ...] = ()
         self._states: dict[tuple[str, str], AlertState] = {}  # by the alert's id and the key of the job's name
         self._facts: dict[str, JobFacts] = {}  # by the job's id
-        self._waiting: dict[str, int] = {}  # the number of messages in delivery, by the alert's id
+        self._waiting: Counter[str] = Counter()  # the number of messages in delivery, by the alert's id
+        self._not_stored: dict[str, AlertMessage] = {}  # with results of attempts that the store has refused, by id
         self._timer_at: float | None = None
         self._stopping = Event()
         self._is_evaluating = False
@@ -163,17 +165,18 @@ class AlertRegistry:
     def _take(self, changes: Iterable[AlertChange]) -> None:
         messages = []
         for change in changes:
-            self._states[change.alert.id, change.job] = change.state
+            key = (change.alert.id, change.job)
             if change.state == QUIET:
-                del self._states[change.alert.id, change.job]
+                self._states.pop(key, None)
+            else:
+                self._states[key] = change.state
             if change.message is not None and change.message.delivery is DeliveryState.PENDING:
                 messages.append(change.message)
         self._deliver(messages)
 
-    def _deliver(self, messages: Iterable[AlertMessage]) -> None:
-        for message in messages:
-            self._waiting[message.alert_id] = self._waiting.get(message.alert_id, 0) + 1
-            self._delivery.add((message,))
+    def _deliver(self, messages: Sequence[AlertMessage]) -> None:
+        self._waiting.update(message.alert_id for message in messages)
+        self._delivery.add(messages)
 
     def _save(self, alert: AlertRecord, keeps_states: bool) -> None:
         self._store.save_alert(alert, keeps_states=keeps_states)
@@ -243,7 +246,7 @@ class AlertRegistry:
         try:
             self._store.save_alert_changes(changes)
         except EngineError:  # the same changes follow from the next evaluation
-            self._expect(self._clock() + self._retry_seconds)
+            self._evaluate_at(self._clock() + self._retry_seconds)
         else:
             self._take(changes)
 
@@ -262,7 +265,7 @@ class AlertRegistry:
         following = next_state(state, is_met, alert.every, now)
         for due in (finding.due, following.due):
             if due is not None and due > now:
-                self._expect(due)
+                self._evaluate_at(due)
         after = following.state
         if facts.job.status.is_final and not after.firing:
             after = QUIET  # names of jobs are not kept for ever
@@ -302,7 +305,7 @@ class AlertRegistry:
             text,
             suppressed,
         )
-        if self._waiting.get(alert.id, 0) < PENDING_MOST:
+        if self._waiting[alert.id] < PENDING_MOST:
             return message
         error = f"It was not sent, because {PENDING_MOST} messages of the alert wait."
         return replace(message, delivery=DeliveryState.FAILED, error=error)
@@ -320,7 +323,7 @@ class AlertRegistry:
 
     # --- the timer ---------------------------------------------------------------------------------------------------
 
-    def _expect(self, due: float) -> None:
+    def _evaluate_at(self, due: float) -> None:
         """Evaluate all alerts at a time. A timer that is not needed any more evaluates them without an effect."""
         if self._timer_at is None or due < self._timer_at:
             self._timer_at = due
@@ -344,13 +347,19 @@ class AlertRegistry:
         self._submit(lambda: self._store_attempt(message))
 
     def _store_attempt(self, message: AlertMessage) -> None:
+        self._not_stored.pop(message.id, None)  # an earlier attempt must not overwrite this one
         try:
             self._store.save_alert_message(message)
         except EngineError:
-            self._call_at(self._clock() + self._retry_seconds, lambda: self._store_attempt(message))
+            self._not_stored[message.id] = message
+            self._call_at(self._clock() + self._retry_seconds, lambda: self._store_again(message))
             return
         if message.delivery is not DeliveryState.PENDING and message.alert_id in self._waiting:
             self._waiting[message.alert_id] -= 1
+
+    def _store_again(self, message: AlertMessage) -> None:
+        if self._not_stored.get(message.id) is message:
+            self._store_attempt(message)
 
 
 def _with_lag(facts: JobFacts, measure: BatchMetrics, now: float) -> JobFacts:

@@ -10,7 +10,8 @@ from typing import Final
 
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access.access_records import Right
-from jetsql.jobs.access.access_state import table_object
+from jetsql.jobs.access.access_state import alert_object, table_object
+from jetsql.jobs.alerts.alert_records import AlertRecord
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
@@ -44,6 +45,16 @@ def live_views(manager: Manager, wanted: Callable[[Job], bool] = lambda job: Tru
 def visible_jobs(manager: Manager, jobs: Iterable[Job]) -> tuple[Job, ...]:
     """Return the jobs that the caller has a right on, in their order."""
     return tuple(job for job in jobs if manager.access.sees_job(job))
+
+
+def owns_alert(manager: Manager, alert: AlertRecord) -> bool:
+    """Return whether an alert exists for the caller: for its owner, and for an admin."""
+    return manager.access.owns(alert_object(alert.name))
+
+
+def visible_alerts(manager: Manager) -> tuple[AlertRecord, ...]:
+    """Return the alerts of the caller, or all for an admin, by name."""
+    return tuple(alert for alert in manager.alerts.all if owns_alert(manager, alert))
 
 
 def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:

@@ -26,6 +26,9 @@ STORED: Final = (
 )
 """The queries of the alerts, their states, and their pending messages."""
 MESSAGES: Final = sa.select(ALERT_MESSAGES).order_by(ALERT_MESSAGES.c.number)
+NEWEST_MESSAGES: Final = sa.select(ALERT_MESSAGES).where(
+    ALERT_MESSAGES.c.number.in_(sa.select(sa.func.max(ALERT_MESSAGES.c.number)).group_by(ALERT_MESSAGES.c.alert))
+)
 MESSAGES_MOST: Final = 10_000
 """The limit of messages that are kept, besides those that are not delivered yet."""
 

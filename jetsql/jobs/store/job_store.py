@@ -206,8 +206,15 @@ class Store:
 
     def alert_messages(self) -> tuple[AlertMessage, ...]:
         """Return the messages of alerts, oldest first."""
+        return self._messages(alert_rows.MESSAGES)
+
+    def newest_alert_messages(self) -> tuple[AlertMessage, ...]:
+        """Return the newest message of each alert."""
+        return self._messages(alert_rows.NEWEST_MESSAGES)
+
+    def _messages(self, query: sa.Select[Any]) -> tuple[AlertMessage, ...]:
         try:
-            return tuple(decode(AlertMessage, row.record) for row in self._rows(alert_rows.MESSAGES))
+            return tuple(decode(AlertMessage, row.record) for row in self._rows(query))
         except MalformedRecord as error:
             raise self.database.damaged_error(f"the messages of alerts are not readable ({error})") from error
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic, sleep
+from threading import Event
+from time import monotonic, sleep, time
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted, RowsChecked
 from jetsql.jobs.model.job import Cause, RuleCount, Status
 from jetsql.jobs.store.job_store import _NO_NAMES, Store
 from jetsql.jobs.store.metrics import BatchMetrics, Metrics
-from tests.support.engines.jobs_harness import JobsHarness, run_manager
+from tests.support.engines.jobs_harness import QUICK, JobsHarness, run_manager
 from tests.support.servers.webhook import Webhook, run_webhook
 
 FATAL = Cause("The disk is full.", "JETSQL.DISK", retryable=False)
@@ -286,6 +287,28 @@ def test_store_that_fails_keeps_no_firing_back(tmp_path: Path, webhook: Webhook)
         webhook.wait(1)
         wait_delivered(jobs, 1)
         assert store.failures == 0
+
+
+def test_earlier_attempt_does_not_overwrite_a_later_one(tmp_path: Path, webhook: Webhook) -> None:
+    """Refuse the result of the first attempt, which the manager stores again after the second one has delivered."""
+    store = FailingAlerts(tmp_path / "jetsql.db")
+    with run_manager(tmp_path, settings=replace(QUICK, store_retry_seconds=2.0), store=store) as jobs:
+        job_id = jobs.make()
+        webhook.statuses.append(500)
+        jobs.sql(alert(webhook, "STATUS SUSPENDED"))
+
+        def fail_once() -> None:
+            store.failures = int(len(webhook.requests) == 1)
+
+        webhook.before_answer = fail_once
+        jobs.sql("SUSPEND JOB j")
+        jobs.wait_status(job_id, Status.SUSPENDED)
+        webhook.wait(2)
+        [row] = wait_delivered(jobs, 1)
+        retried = Event()
+        jobs.manager.alerts._call_at(time() + 2.0, retried.set)
+        assert retried.wait(20) and store.failures == 0
+        assert rows(jobs) == [row] and row["attempts"] == 2
 
 
 class FailingAlerts(Store):

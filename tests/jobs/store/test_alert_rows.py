@@ -46,6 +46,17 @@ def test_stored_alerts_are_read_again(place: StorePlace) -> None:
     store.close()
 
 
+def test_newest_message_of_each_alert_is_read(place: StorePlace) -> None:
+    store = open_store(place)
+    other = replace(ALERT, id="2", name="other")
+    messages = [replace(MESSAGE, id=str(number), alert_id="12"[number % 2]) for number in range(5)]
+    for alert in (ALERT, other):
+        store.save_alert(alert, keeps_states=False)
+    store.save_alert_changes([AlertChange(ALERT, "j", STATE, message) for message in messages])
+    assert {message.alert_id: message.id for message in store.newest_alert_messages()} == {"1": "4", "2": "3"}
+    store.close()
+
+
 def test_removed_alert_has_no_pending_messages(place: StorePlace) -> None:
     store = open_store(place)
     store.save_alert(ALERT, keeps_states=False)

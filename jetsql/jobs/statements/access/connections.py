@@ -12,7 +12,6 @@ from typing import Final, Generic, TypeVar
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access import access_changes
 from jetsql.jobs.access.access_records import Securable, SecurableKind
-from jetsql.jobs.access.access_state import alert_object
 from jetsql.jobs.access.connection_records import ConnectionRecord, SecretKind, SecretRecord, StoredConnections
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, RunId, Status, name_key
@@ -20,6 +19,7 @@ from jetsql.jobs.model.redaction import REDACTED, is_secret, redact_urls
 from jetsql.jobs.model.table_names import job_name as shown_table
 from jetsql.jobs.statements.access.users import result
 from jetsql.jobs.statements.describe import FACT_COLUMNS
+from jetsql.jobs.statements.lookup import visible_alerts
 from jetsql.language.objects.connection_statement import (
     AlterConnection,
     AlterSecret,
@@ -122,8 +122,7 @@ def _secret_row(manager: Manager, secret: SecretRecord) -> tuple[Value, ...]:
         for each in connections
         if secret.key in each.secrets and _sees(manager, SecurableKind.CONNECTION, each.key)
     ]
-    alerts = (each for each in manager.alerts.all if manager.access.owns(alert_object(each.name)))
-    users += [each.name for each in alerts if secret.key in each.secrets]
+    users += [alert.name for alert in visible_alerts(manager) if secret.key in alert.secrets]
     source = secret.source if manager.access.is_admin else None
     return (
         secret.name,

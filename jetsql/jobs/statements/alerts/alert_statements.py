@@ -21,7 +21,7 @@ from jetsql.jobs.alerts.alert_secrets import SecretRefused, check_host
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, name_key
 from jetsql.jobs.statements.access.users import result
-from jetsql.jobs.statements.lookup import find_job
+from jetsql.jobs.statements.lookup import find_job, owns_alert
 from jetsql.language.objects.alert_statement import (
     AlertCall,
     AlertCondition,
@@ -45,7 +45,7 @@ def create_alert(manager: Manager, statement: CreateAlert) -> Table:
     job = _find_watched(manager, statement)
     with manager.alerts.changing:
         existing = manager.alerts.get(name_key(name.text))
-        if existing is not None and not manager.access.owns(alert_object(existing.name)):
+        if existing is not None and not owns_alert(manager, existing):
             raise _already_exists(name)
         if existing is not None and statement.if_not_exists:
             return result(existing.name, "An alert with this name already exists.")
@@ -87,7 +87,7 @@ def drop_alert(manager: Manager, statement: DropAlert) -> Table:
     """Drop an alert. Raises StatementError OBJECT_NOT_FOUND."""
     with manager.alerts.changing:
         existing = manager.alerts.get(name_key(statement.name.text))
-        if statement.if_exists and (existing is None or not manager.access.owns(alert_object(existing.name))):
+        if statement.if_exists and (existing is None or not owns_alert(manager, existing)):
             return result(statement.name.text, f"There is no alert named {statement.name.text}; nothing to drop.")
         alert = find_alert(manager, statement.name)
         manager.alerts.remove(alert)
@@ -104,7 +104,7 @@ def _is_same(before: AlertRecord, after: AlertRecord) -> bool:
 def find_alert(manager: Manager, name: Name) -> AlertRecord:
     """Return an alert of the caller, or any for an admin. Raises StatementError OBJECT_NOT_FOUND."""
     found = manager.alerts.get(name_key(name.text))
-    if found is None or not manager.access.owns(alert_object(found.name)):
+    if found is None or not owns_alert(manager, found):
         hint = "SHOW ALERTS lists them."
         raise StatementError("OBJECT_NOT_FOUND", f"There is no alert named {name.text}.", place=name.place, hint=hint)
     return found
