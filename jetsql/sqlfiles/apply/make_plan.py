@@ -27,7 +27,7 @@ from jetsql.language.statement_head import head_of
 from jetsql.language.tokens import quoted_name
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.script import PreparedStatement
-from jetsql.sqlfiles.apply.alert_rows import compare_alert, find_problems, find_undeclared
+from jetsql.sqlfiles.apply.compare_alerts import compare_alert, find_problems, find_undeclared
 from jetsql.sqlfiles.apply.compare_tables import compare_table, compare_view
 from jetsql.sqlfiles.apply.connection_rows import find_differences
 from jetsql.sqlfiles.apply.declarations import Declaration, ObjectKind

@@ -149,3 +149,38 @@ def test_tables_that_differ_are_errors_and_stay(apply: Apply, sql: Sql) -> None:
     Path("sql/a.sql").write_text(TABLES.replace("amount > 10;", "amount > 20;").replace("x + 1 $$", "x + 2 $$"))
     ended = apply()
     assert ended.exit_code == 1 and "it has the column more, which the file does not declare" in ended.stderr
+
+
+def test_alerts_of_new_jobs_are_created_changed_and_pruned(apply: Apply, sql: Sql) -> None:
+    text = """
+CREATE SCHEMA ${schema};
+USE ${schema};
+CREATE ALERT applied_lag ON JOB `${schema}.copied` LAG > 60 SECONDS CALL 'https://h/canary' COMMENT 'it''s';
+CREATE ALERT applied_rule ON JOB kept EXPECTATION positive CALL 'https://h/canary' DISABLE;
+CREATE TABLE orders (id BIGINT) USING json;
+CREATE TABLE ids (id BIGINT) USING parquet;
+CREATE STREAMING TABLE copied AS SELECT id FROM STREAM orders;
+CREATE JOB kept (CONSTRAINT positive EXPECT (id > 0)) AS INSERT INTO ids SELECT id FROM STREAM orders;
+"""
+    Path("sql/a.sql").write_text(text)
+    try:
+        created = apply("--group", "alerts", "--format", "json")
+        assert created.exit_code == 0, created.output
+        assert actions(created)["create"][-2:] == ["applied_lag", "applied_rule"]
+        [(shown,)] = sql("SHOW CREATE ALERT applied_rule")
+        assert shown.endswith("'applyGroup' = 'alerts'\n)\nDISABLE")
+        assert apply("--plan", "--group", "alerts").exit_code == 0
+
+        Path("sql/a.sql").write_text(text.replace("positive CALL", "wrong CALL"))
+        ended = apply("--group", "alerts")
+        assert ended.exit_code == 1 and "sql/a.sql:5:51: [JETSQL.OBJECT_NOT_FOUND]" in ended.stderr, ended.output
+
+        rule = next(line for line in text.splitlines() if "applied_rule" in line)
+        Path("sql/a.sql").write_text(text.replace("60 SECONDS", "61 SECONDS").replace(rule, ""))
+        ended = apply("--group", "alerts", "--prune", "--yes")
+        assert ended.exit_code == 0 and "canary" not in ended.output, ended.output
+        assert "+LAG > 61 SECONDS" in ended.output and "dropped alert applied_rule" in ended.output
+        assert apply("--plan", "--group", "alerts", "--prune").exit_code == 0
+    finally:
+        for name in ("applied_lag", "applied_rule"):
+            sql(f"DROP ALERT IF EXISTS {name}")
