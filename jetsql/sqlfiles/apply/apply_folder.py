@@ -13,7 +13,7 @@ from jetsql.errors import EngineError
 from jetsql.sqlfiles.apply.declarations import read_declarations
 from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, order_declarations
 from jetsql.sqlfiles.apply.engine_state import ApplyEngine, EngineSessions
-from jetsql.sqlfiles.apply.make_plan import make_plan
+from jetsql.sqlfiles.apply.make_plan import add_undeclared_alerts, make_plan
 from jetsql.sqlfiles.apply.plan_report import outcome_line, plan_lines, plan_summary, report, stopped_lines
 from jetsql.sqlfiles.apply.plan_steps import ApplyPlan, PlanStep
 from jetsql.sqlfiles.apply.run_plan import ApplyRun, StepOutcome, run_plan
@@ -94,7 +94,10 @@ class FolderApply:
         sessions = EngineSessions(engine)
         try:
             with self._console.show_waiting("comparing with the engine"):
-                self._plan = make_plan(self._ordered, sessions, self._options.group, self._options.prune)
+                options = self._options
+                self._plan = make_plan(self._ordered, sessions, options.group, options.prune)
+                if options.group:
+                    add_undeclared_alerts(self._plan, self._ordered, sessions, options.group, options.prune)
             self._add_problems(self._plan.problems)
             return self._finish(self._decide(sessions))
         finally:

@@ -57,7 +57,7 @@ def make_plan(
 ) -> ApplyPlan:
     """Return the plan for declarations.
 
-    group: of the folder's jobs and alerts; empty for none. prune: drop those of the group that no file declares.
+    group: of the folder's jobs and alerts; empty for none. prune: drop the jobs of the group that no file declares.
     Raises EngineError, and ReportedError if the engine refuses to list its jobs.
     """
     maker = _PlanMaker(ordered, sessions, group, prune)
@@ -67,6 +67,22 @@ def make_plan(
         maker.add_undeclared()
     maker.add_undeclared_rights()
     return maker.plan
+
+
+def add_undeclared_alerts(
+    plan: ApplyPlan, ordered: OrderedDeclarations, sessions: EngineSessions, group: str, prune: bool
+) -> None:
+    """Plan to drop the alerts of a group that no file declares, or note them. Only folders have alerts.
+
+    Raises EngineError, and ReportedError if the engine refuses to list its alerts.
+    """
+    declared = {each.key[0] for each in ordered.items if each.kind is ObjectKind.ALERT}
+    for name in find_undeclared(declared, sessions, group):
+        if not prune:
+            plan.steps.append(PlanStep(PlanAction.LEAVE, ObjectKind.ALERT, name, notes=(_WOULD_DROP,)))
+            continue
+        note, text = f"alert of the group '{group}' that no file declares", f"DROP ALERT {quoted_name(name)}"
+        plan.steps.append(PlanStep(PlanAction.DROP, ObjectKind.ALERT, name, text=text, notes=(note,)))
 
 
 class _PlanMaker:
@@ -98,13 +114,10 @@ class _PlanMaker:
             self._changed.add(id(declaration))
 
     def add_undeclared(self) -> None:
-        """Plan to drop the jobs and alerts of the group that no file declares, or note them."""
+        """Plan to drop the jobs of the group that no file declares, or note them."""
         for job in reversed(self._jobs):
             if self._is_undeclared(job):
                 self._insert(self._undeclared(job), job)
-        declared = {each.key[0] for each in self._ordered.items if each.kind is ObjectKind.ALERT}
-        for name in find_undeclared(declared, self._sessions, self._group):
-            self.plan.steps.append(self._undeclared_alert(name))
 
     def add_undeclared_rights(self) -> None:
         """Plan to revoke the rights that the folder's users and roles have, and that no file grants; or note them."""
@@ -406,13 +419,6 @@ class _PlanMaker:
         text = f"DROP JOB {quoted_name(job.name)}"
         note = f"job of the group '{self._group}' that no file declares; {_LOST_STATE}"
         return PlanStep(PlanAction.DROP, ObjectKind.JOB, job.name, text=text, notes=(note,), before=job.statement)
-
-    def _undeclared_alert(self, name: str) -> PlanStep:
-        if not self._prunes:
-            return PlanStep(PlanAction.LEAVE, ObjectKind.ALERT, name, notes=(_WOULD_DROP,))
-        note = f"alert of the group '{self._group}' that no file declares"
-        text = f"DROP ALERT {quoted_name(name)}"
-        return PlanStep(PlanAction.DROP, ObjectKind.ALERT, name, text=text, notes=(note,))
 
     def _insert(self, step: PlanStep, job: ExistingJob) -> None:
         """Insert a step before the first one that writes the same table, otherwise at the end."""
