@@ -54,7 +54,7 @@ from jetsql.jobs.model.job import Plan, name_key
 from jetsql.jobs.model.table_names import split_table
 from jetsql.jobs.planning.option_rules import side_table_name
 from jetsql.jobs.planning.output_mode import modes_of
-from jetsql.jobs.planning.sink_traits import FILE_FORMATS, SINK_PROVIDERS, traits_of
+from jetsql.jobs.planning.sink_traits import FILE_FORMATS, SINK_PROVIDERS
 from jetsql.language.body.change_clauses import clause_texts
 from jetsql.language.body.several_inserts import SOURCE_NAME, branch_text, source_text
 from jetsql.language.objects.expectation import Expectation
@@ -103,17 +103,17 @@ def resolve_body(
     captured: CapturedSession,
     modes: Sequence[OutputMode],
     state_ttl_millis: int | None = None,
-    columns: Sequence[str] = (),
+    known: Analysis | None = None,
 ) -> ResolvedBody:
     """Analyze a body in a session. Raises Spark's errors, and StatementError for a body that no job can run.
 
-    modes, state_ttl_millis: see `JobRuntime.analyse`. columns: those that an INSERT without a list of columns writes;
-    empty for all columns of the table.
+    modes, state_ttl_millis: see `JobRuntime.analyse`. known: the analysis of the job when it was created, whose columns
+    it keeps; None for all columns of the tables.
     """
     targets = [branch.target for branch in body.branches] or [body.target]
     for target in targets:
         _check_database(body, target, spark)
-    plans = _analyze(body, spark, modes, state_ttl_millis or 0, columns)
+    plans = _analyze(body, spark, modes, state_ttl_millis or 0, known)
     facts = json.loads(plans.facts())
     described = facts.get("branches", [facts])
     sinks = tuple(_sink(target, spark, each) for target, each in zip(targets, described, strict=True))
@@ -144,20 +144,22 @@ def resolve_body(
 def resolve_with_plan(body: Body, spark: SparkSession, plan: Plan) -> ResolvedBody:
     """Analyze the body of a job as its plan says. Raises as `resolve_body`."""
     modes = modes_of(body.verb, plan.output_mode)
-    columns = _known_columns(spark, plan.analysis.sink)
-    return resolve_body(body, spark, plan.analysis.session, modes, plan.options.state_ttl_millis, columns)
+    return resolve_body(body, spark, plan.analysis.session, modes, plan.options.state_ttl_millis, plan.analysis)
 
 
-def _known_columns(spark: SparkSession, sink: Sink) -> tuple[str, ...]:
-    """Return the columns of a sink that the job knows, if columns were added to the table; otherwise none."""
-    table = Catalog(spark).table(sink.table) if traits_of(sink).writes_by_name else None
+def _known_columns(spark: SparkSession, known: Analysis | None, number: int = 0) -> str | None:
+    """Return the columns of a sink that the job knows, as JSON, if columns were added to the table; otherwise None."""
+    if known is None:
+        return None
+    sink = known.sinks[number]
+    table = Catalog(spark).table(sink.table)
     if table is None or not set(sink.columns) < set(table.columns):
-        return ()
-    return sink.columns
+        return None
+    return json.dumps(sink.columns)
 
 
 def _analyze(
-    body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int, columns: Sequence[str]
+    body: Body, spark: SparkSession, modes: Sequence[OutputMode], ttl_millis: int, known: Analysis | None
 ) -> Any:
     """Return the JobBody of the Java module. ttl_millis: the time to live of state, or 0"""
     mode_names = ",".join(mode.value for mode in modes)
@@ -166,6 +168,7 @@ def _analyze(
     )
     clauses = clause_texts(body)
     session, classes = spark._jsparkSession, java(spark).bodies
+    tables = json.dumps(known.tables) if known is not None and known.tables else None
     target = body.target
     try:
         if not body.branches:
@@ -175,14 +178,14 @@ def _analyze(
                 mode_names,
                 ttl_millis,
                 None if clauses is None else json.dumps(clauses),
-                json.dumps(columns) if columns else None,
+                _known_columns(spark, known),
+                tables,
                 rules,
             )
-        insert = classes.BranchedInsert.ofSource(session, source_text(body))
-        for branch in body.branches:
-            target = branch.target
-            text = body.spark_text
-            insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text))
+        insert = classes.BranchedInsert.ofSource(session, source_text(body), tables)
+        for number, branch in enumerate(body.branches):
+            target, text, columns = branch.target, body.spark_text, _known_columns(spark, known, number)
+            insert.add(branch_text(body, branch), SOURCE_NAME, target.line(text), target.column(text), columns)
         return classes.JobBody.of(insert, mode_names, ttl_millis, rules)
     except (PySparkException, Py4JError) as error:
         raise explain_analysis_error(body, target, error) from None
@@ -244,6 +247,7 @@ def _analysis(
         keeps_history=body.changes is not None and body.changes.keeps_history,
         tables_read_once=() if facts["streaming"] else _streamable_tables(facts),
         expectations=_with_qualified_tables(body.expectations, captured),
+        tables={table: tuple(columns) for table, columns in facts["tables"].items()},
     )
 
 

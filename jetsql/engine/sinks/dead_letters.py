@@ -136,8 +136,8 @@ class SourceDeadLetters:
         spark = self._context.spark
         _, schema, name = self._target.source.split(".", 2)
         log = f"{self._checkpoint}/sources/{number}"
-        letters = java(spark).records.FileDeadLetters.of(spark._jsparkSession, schema, name, log, start, end)
-        return DataFrame(letters, spark)
+        of = java(spark).records.FileDeadLetters.of
+        return DataFrame(of(spark._jsparkSession, schema, name, log, start, end, self._columns), spark)
 
     def _find_messages(self, batch: int) -> DataFrame | None:
         """Return the dead letters in a batch's range of offsets; None for an empty range.
@@ -155,7 +155,14 @@ class SourceDeadLetters:
             for topic, partitions in end.items()
         }
         texts = (json.dumps(value) for value in (assigned, begin, end))
-        return DataFrame(java(spark).kafka.KafkaTable.deadLetters(spark._jsparkSession, schema, name, *texts), spark)
+        table = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, name, self._columns)
+        return DataFrame(table.deadLetters(*texts), spark)
+
+    @property
+    def _columns(self) -> str | None:
+        """Return the columns of the source that the job knows, as JSON; None for all."""
+        columns = self._context.job.plan.analysis.tables.get(self._target.source)
+        return None if columns is None else json.dumps(columns)
 
     @property
     def _checkpoint(self) -> str:

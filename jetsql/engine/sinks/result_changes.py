@@ -62,7 +62,7 @@ class ResultChanges(WrappingSink, ComparedWriter):
         return rows  # the changes are encoded, after the result was stored
 
     def write(self, rows: DataFrame, batch: int) -> int | None:
-        named = rows if traits_of(self._sink).writes_by_name else rows.toDF(*self._column_names())
+        named = rows if traits_of(self._sink).writes_by_name else rows.toDF(*self._sink.columns)
         current, kept = self._result(batch), self._stored()
         previous = max((result for result in kept if result < current), default=None)
         self._store(named, current)
@@ -75,9 +75,6 @@ class ResultChanges(WrappingSink, ComparedWriter):
             if result not in (previous, current):
                 self._files.delete(self._path(result))
         return written
-
-    def _column_names(self) -> Sequence[str]:
-        return self._context.catalog.require_sink_table(self._sink).columns
 
     def _store(self, rows: DataFrame, result: _Result) -> None:
         """Store the rows of a result unless an earlier attempt has stored it."""

@@ -144,7 +144,7 @@ def _check_kafka(spark: SparkSession, catalog: Catalog, plan: Plan, sink_plan: S
         check_transactions(spark, table)
     else:
         check_topic(spark, table, KafkaOperation.WRITE)
-    TopicTable(spark, table.name).check_encoding()
+    TopicTable(spark, table.name, sink_plan.sink.columns).check_encoding()
 
 
 def _with_changes(context: SinkContext, writer: BatchWriter) -> BatchWriter:

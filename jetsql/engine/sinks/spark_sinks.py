@@ -74,7 +74,7 @@ class KafkaAppend(UntrackedSink, BatchWriter):
 
     @cached_property
     def _table(self) -> TopicTable:
-        return TopicTable(self._context.spark, self._sink.table)
+        return TopicTable(self._context.spark, self._sink.table, self._sink.columns)
 
     @cached_property
     def _options(self) -> dict[str, str]:
@@ -87,7 +87,7 @@ class KafkaStream(UntrackedSink, StreamWriter):
     def attach(self, rows: DataFrame, once: bool) -> DataStreamWriter:
         self._context.catalog.require_sink_table(self._sink)
         plan = self._context.job.plan
-        table = TopicTable(self._context.spark, self._sink.table)
+        table = TopicTable(self._context.spark, self._sink.table, self._sink.columns)
         messages = table.encode(rows, self._context.sink_plan.upsert)
         options = table.writer_options(in_batches=plan.options.trigger is not Trigger.REAL_TIME)
         if tracks_asynchronously(plan) and not once:

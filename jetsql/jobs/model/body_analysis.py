@@ -173,6 +173,8 @@ class Analysis:
     lacking_clauses: tuple[str, ...] = field(default=(), compare=False)
     """The first words of clauses that the engine's Spark does not have, such as QUALIFY."""
     expectations: tuple[Expectation, ...] = ()  # the rules for its rows, with qualified names of tables
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of the tables of files and topics that it reads, by qualified name: others are added later."""
 
     @property
     def sink(self) -> Sink:

@@ -232,11 +232,20 @@ def _changes(old: Plan, new: Plan) -> Iterator[str]:
         if _key(before) == _key(now) and _is_recreated(before, now):
             source = f"the source {now.name} was recreated"
             yield f"{source}; its files are read, except those with the path of a file read before"
+    yield from _column_changes(old.analysis, new.analysis)
     yield from _sink_changes(old.analysis, new.analysis)
     yield from _rule_changes(old.analysis, new.analysis)
     partitions = new_partition_count(old, new)
     if partitions is not None:
         yield f"the state is repartitioned into {partitions} partitions"
+
+
+def _column_changes(old: Analysis, new: Analysis) -> Iterator[str]:
+    """Compare the columns that the query can read, of each table that it reads as before."""
+    for table, columns in new.tables.items():
+        added = [column for column in columns if column not in old.tables.get(table, columns)]
+        if added:
+            yield f"the query can read the new column{'s' * (len(added) > 1)} {', '.join(added)} of {table}"
 
 
 def _sink_changes(old: Analysis, new: Analysis) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,11 +17,15 @@ _HEADERS: Final = "array<struct<key: string, value: binary>>"
 
 
 class TopicTable:
-    """The definition of a table USING kafka, read once: reading it for each batch would slow down small batches."""
+    """The definition of a table USING kafka, read once: reading it for each batch would slow down small batches.
 
-    def __init__(self, spark: SparkSession, name: str) -> None:
+    columns: those that a job writes; empty for all columns of the table
+    """
+
+    def __init__(self, spark: SparkSession, name: str, columns: Sequence[str] = ()) -> None:
         _, schema, table = name.split(".", 2)
-        self._java = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, table)
+        known = json.dumps(columns) if columns else None
+        self._java = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, table, known)
 
     def check_encoding(self) -> None:
         """Register the schema of the messages if the table has a schema registry.

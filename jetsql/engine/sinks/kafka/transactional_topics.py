@@ -254,7 +254,7 @@ class KafkaTransactions(ComparedWriter, SelectiveWriter):
 
     @cached_property
     def _table(self) -> TopicTable:
-        return TopicTable(self._context.spark, self._sink.table)
+        return TopicTable(self._context.spark, self._sink.table, self._sink.columns)
 
     @cached_property
     def _topic(self) -> TransactionalTopic:

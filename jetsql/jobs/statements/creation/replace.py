@@ -107,8 +107,13 @@ def keep_table_location(job: Job, plan: Plan) -> Plan:
 
 
 def _is_same(job: Job, statement: CreateJob, plan: Plan) -> bool:
-    """Return whether the statement would change neither the job nor its description."""
-    return is_same_text(job, statement) and job.plan == plan
+    """Return whether the statement would change neither the job nor its description.
+
+    A job of an earlier release does not know the columns of the tables that it reads.
+    """
+    tables = job.plan.analysis.tables or plan.analysis.tables
+    known = replace(job.plan, analysis=replace(job.plan.analysis, tables=tables))
+    return is_same_text(job, statement) and known == plan
 
 
 def _make_version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Version:

@@ -3,6 +3,7 @@ package dev.jetsql.bodies;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.Origins;
 import dev.jetsql.common.PartialFunctions;
+import dev.jetsql.plans.JobColumns;
 import dev.jetsql.rewrites.Branches;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,11 +19,20 @@ public final class BranchedInsert {
   private final SparkSession session;
   private final LogicalPlan source;
   private final LogicalPlan standIn;
-  private final List<LogicalPlan> commands = new ArrayList<>();
+  private final JobColumns tables;
+  private final List<Branch> commands = new ArrayList<>();
 
-  private BranchedInsert(SparkSession session, LogicalPlan source) {
+  /**
+   * The resolved INSERT of a branch.
+   *
+   * @param columns the columns of its table that it writes, a JSON array; null for all
+   */
+  record Branch(LogicalPlan command, String columns) {}
+
+  private BranchedInsert(SparkSession session, LogicalPlan source, JobColumns tables) {
     this.session = session;
     this.source = source;
+    this.tables = tables;
     this.standIn = Branches.standIn(source);
   }
 
@@ -30,10 +40,13 @@ public final class BranchedInsert {
    * Resolves the source in the session. Throws Spark's errors, with positions in `text`.
    *
    * @param text the query of the source
+   * @param tables the columns of the tables that the body reads, see `JobColumns`; null for all
    */
-  public static BranchedInsert ofSource(SparkSession session, String text) {
-    return new BranchedInsert(
-        session, JobBody.inSession(session, () -> analyze(session, parse(session, text))));
+  public static BranchedInsert ofSource(SparkSession session, String text, String tables) {
+    var read = new JobColumns(tables);
+    var source =
+        JobBody.inSession(session, () -> read.call(() -> analyze(session, parse(session, text))));
+    return new BranchedInsert(session, source, read);
   }
 
   /**
@@ -42,23 +55,30 @@ public final class BranchedInsert {
    * @param text an INSERT that reads from `name`, which stands for the source
    * @param line the line of the table in `text`, from 1, for errors without a position
    * @param column its column, from 0
+   * @param columns the columns of its table that it writes, a JSON array; null for all
    */
-  public void add(String text, String name, int line, int column) {
-    commands.add(
-        JobBody.inSession(
-            session,
-            () -> {
-              var parsed =
-                  parse(session, text)
-                      .transformDown(
-                          PartialFunctions.<LogicalPlan, LogicalPlan>of(
-                              node -> isNamed(node, name), node -> standIn));
-              try {
-                return analyze(session, parsed);
-              } catch (Exception e) {
-                throw Exceptions.raise(withPosition(e, line, column));
-              }
-            }));
+  public void add(String text, String name, int line, int column, String columns) {
+    var command = resolve(text, name, line, column, columns);
+    commands.add(new Branch(command, columns));
+  }
+
+  private LogicalPlan resolve(String text, String name, int line, int column, String columns) {
+    return JobBody.inSession(
+        session,
+        () ->
+            tables.call(
+                () -> {
+                  var parsed =
+                      WrittenColumns.named(parse(session, text), columns)
+                          .transformDown(
+                              PartialFunctions.<LogicalPlan, LogicalPlan>of(
+                                  node -> isNamed(node, name), node -> standIn));
+                  try {
+                    return analyze(session, parsed);
+                  } catch (Exception e) {
+                    throw Exceptions.raise(withPosition(e, line, column));
+                  }
+                }));
   }
 
   /** Returns the error with the position of its branch: Spark does not say which table it means. */
@@ -98,8 +118,12 @@ public final class BranchedInsert {
     return source;
   }
 
+  JobColumns tables() {
+    return tables;
+  }
+
   /** Returns the commands of the branches, in the order in which they were added. */
-  List<LogicalPlan> commands() {
+  List<Branch> commands() {
     return commands;
   }
 }

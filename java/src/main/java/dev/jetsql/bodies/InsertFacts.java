@@ -45,10 +45,13 @@ final class InsertFacts {
   /**
    * Returns the query of an INSERT, or null for any other command.
    *
+   * @param columns the columns of the table that the command writes, a JSON array; null for all.
+   *     Rows for a table of a catalog of Delta or Iceberg have all
    * @param facts receives the kind of the command, and the table that it writes
    */
-  static LogicalPlan read(LogicalPlan command, ObjectNode facts) {
-    var query = readQuery(command, facts);
+  static LogicalPlan read(LogicalPlan command, String columns, ObjectNode facts) {
+    var all = readQuery(command, facts);
+    var query = command instanceof V2WriteCommand ? all : WrittenColumns.only(all, columns);
     if (facts.get("sink") instanceof ObjectNode sink) describeMisspelled(sink);
     return query;
   }

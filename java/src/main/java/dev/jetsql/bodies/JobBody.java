@@ -7,22 +7,19 @@ import dev.jetsql.common.ActiveSession;
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
-import dev.jetsql.common.Sequences;
 import dev.jetsql.expectations.Conditions;
+import dev.jetsql.plans.JobColumns;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.BatchPart;
 import dev.jetsql.rewrites.Branches;
 import dev.jetsql.rewrites.RewrittenQuery;
 import dev.jetsql.rewrites.RunOptions;
-import dev.jetsql.versions.CaseClasses;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
-import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.streaming.OutputMode;
@@ -43,10 +40,11 @@ public final class JobBody {
       LogicalPlan command,
       RunOptions options,
       boolean appliesChanges,
+      String columns,
       String rules) {
     this.session = session;
     this.branches = null;
-    var query = InsertFacts.read(command, facts);
+    var query = InsertFacts.read(command, columns, facts);
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
     this.written = query != null && appliesChanges ? ChangeQuery.withDeleted(query) : query;
@@ -78,7 +76,7 @@ public final class JobBody {
     var described = facts.putArray("branches");
     var queries = new ArrayList<LogicalPlan>();
     for (var each : insert.commands()) {
-      var query = InsertFacts.read(each, described.addObject());
+      var query = InsertFacts.read(each.command(), each.columns(), described.addObject());
       if (query != null) queries.add(query);
     }
     this.branches =
@@ -109,8 +107,16 @@ public final class JobBody {
 
   /** Returns the body of several INSERTs. modes, stateTtlMillis, rules: see `analyze` */
   public static JobBody of(BranchedInsert insert, String modes, long stateTtlMillis, String rules) {
-    return inSession(
-        insert.session(), () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis), rules));
+    var body =
+        inSession(
+            insert.session(),
+            () -> new JobBody(insert, RunOptions.of(modes, stateTtlMillis), rules));
+    return body.withTables(insert.tables());
+  }
+
+  private JobBody withTables(JobColumns tables) {
+    facts.set("tables", Json.MAPPER.valueToTree(tables.read()));
+    return this;
   }
 
   /**
@@ -121,8 +127,8 @@ public final class JobBody {
    *     possible one decides how the query is rewritten
    * @param stateTtlMillis the time to live of state that no watermark removes; 0 for ever
    * @param clauses the clauses of AUTO CDC, see `ChangeQuery`, or null for an INSERT
-   * @param columns the columns that an INSERT without a list of columns writes, a JSON array; null
-   *     for all columns of the table
+   * @param columns the columns of the table that an INSERT writes, a JSON array; null for all
+   * @param tables the columns of the tables that the query reads, see `JobColumns`; null for all
    * @param rules the rules for its rows, a JSON array, see `Conditions`
    */
   public static JobBody analyze(
@@ -132,9 +138,14 @@ public final class JobBody {
       long stateTtlMillis,
       String clauses,
       String columns,
+      String tables,
       String rules) {
     var options = RunOptions.of(modes, stateTtlMillis);
-    return inSession(session, () -> resolve(session, text, options, clauses, columns, rules));
+    var read = new JobColumns(tables);
+    return inSession(
+            session,
+            () -> read.call(() -> resolve(session, text, options, clauses, columns, rules)))
+        .withTables(read);
   }
 
   /** Runs an analysis of a job in a session. */
@@ -161,26 +172,18 @@ public final class JobBody {
       var statement = parser.parsePlan(text);
       if (statement instanceof CreateTableAsSelect create)
         return new JobBody(session, NewTable.resolve(session, create), options, rules);
-      var insert = columns == null ? statement : withColumns(statement, columns);
+      var insert = WrittenColumns.named(statement, columns);
       var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),
           options,
           clauses != null,
+          columns,
           rules);
     } catch (Exception e) {
       throw Exceptions.raise(e);
     }
-  }
-
-  private static LogicalPlan withColumns(LogicalPlan statement, String columns) {
-    if (!(statement instanceof InsertIntoStatement insert)
-        || !insert.userSpecifiedCols().isEmpty()
-        || !insert.partitionSpec().isEmpty()
-        || insert.byName()) return statement;
-    return CaseClasses.copy(
-        insert, Map.of("userSpecifiedCols", Sequences.of(Json.readTexts(columns))));
   }
 
   /** Returns the query as it was written, or null for a command that is no INSERT. */

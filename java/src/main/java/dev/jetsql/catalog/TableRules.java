@@ -17,16 +17,21 @@ import dev.jetsql.kafka.KafkaTableStatements;
 import dev.jetsql.options.FileTableOptions;
 import dev.jetsql.options.JdbcOptions;
 import dev.jetsql.options.TableOptions;
+import dev.jetsql.plans.JobColumns;
 import dev.jetsql.plans.Plans;
+import dev.jetsql.records.FileStream;
 import dev.jetsql.versions.CaseClasses;
 import dev.jetsql.versions.SparkCalls;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext;
 import org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedNamespace;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
@@ -36,6 +41,8 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedView;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.catalog.UnresolvedCatalogRelation;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.AlterTableCommand;
 import org.apache.spark.sql.catalyst.plans.logical.AlterViewAs;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
@@ -48,6 +55,7 @@ import org.apache.spark.sql.catalyst.plans.logical.InsertIntoStatement;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.NoopCommand;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.RefreshTable;
 import org.apache.spark.sql.catalyst.plans.logical.RenameTable;
 import org.apache.spark.sql.catalyst.plans.logical.ReplaceTable;
@@ -89,6 +97,7 @@ public final class TableRules extends Rule<LogicalPlan> {
     var ours = tablesWithJobs.replace(plan);
     if (ours != null) return ours;
     tablesWithJobs.refuseWrites(plan);
+    if (!plan.children().isEmpty()) ColumnChanges.check(plan, alteredTable(plan));
     refuseInUse(plan);
     refuseForKafka(plan);
     KafkaTableStatements.check(session, plan);
@@ -127,7 +136,7 @@ public final class TableRules extends Rule<LogicalPlan> {
       if (LiveTables.has(schema, name)) return live(relation, name);
       TableVersions.refresh(session.sessionState().catalog(), schema, name);
       var options = relation.options().asCaseSensitiveMap();
-      var kafka = kafka(schema, name, options, relation.origin());
+      var kafka = readKafka(schema, name, options, relation.origin());
       if (kafka != null) {
         KafkaOptions.checkQuery(relation.origin(), options, kafka, relation.isStreaming());
         return SubqueryAlias$.MODULE$.apply(
@@ -139,7 +148,43 @@ public final class TableRules extends Rule<LogicalPlan> {
         schema == null ? null : connected(schema, relation.multipartIdentifier().last());
     if (connected != null)
       return session.sessionState().catalog().getRelation(connected, relation.options());
-    return relation.isStreaming() ? withAnyFileAge(relation) : relation;
+    var named = relation.isStreaming() ? withAnyFileAge(relation) : relation;
+    var narrowed = schema == null ? null : withJobColumns(named, schema);
+    return narrowed == null ? named : narrowed;
+  }
+
+  /**
+   * Returns a table of files with the columns that the analyzed job knows, or null if the table has
+   * no others. A stream parses only these, as before the others were added. Of a table without
+   * STREAM, Spark keeps one relation with all columns for all queries.
+   */
+  private LogicalPlan withJobColumns(UnresolvedRelation relation, String schema) {
+    var table = table(schema, relation.multipartIdentifier().last());
+    if (table == null || !TableOptions.readsFiles(TableOptions.format(table))) return null;
+    var narrowed = JobColumns.of(Tables.name(table), table);
+    if (narrowed == table) return null;
+    var isNarrow = relation.isStreaming() && !FileStream.isByOrder(table);
+    var read =
+        new UnresolvedCatalogRelation(
+            ofCatalog(isNarrow ? narrowed : table, Map.of()),
+            relation.options(),
+            relation.isStreaming());
+    var columns = new ArrayList<NamedExpression>();
+    for (var column : narrowed.schema().fieldNames())
+      columns.add(new UnresolvedAttribute(Sequences.of(List.of(column))));
+    return SubqueryAlias$.MODULE$.apply(
+        Sequences.of(List.of(Tables.name(table).split("\\."))),
+        isNarrow ? read : new Project(Sequences.of(columns), read));
+  }
+
+  /** Returns a copy of a table as Spark needs it in a plan. fields: those that differ */
+  private static CatalogTable ofCatalog(CatalogTable table, Map<String, Object> fields) {
+    var name = table.identifier();
+    var all = new HashMap<>(fields);
+    all.put(
+        "identifier",
+        new TableIdentifier(name.table(), name.database(), Option.apply(Tables.CATALOG)));
+    return CaseClasses.copy(table, all);
   }
 
   /** Checks the options `WITH (...)` and the URL of a table that is not Kafka's. */
@@ -214,6 +259,15 @@ public final class TableRules extends Rule<LogicalPlan> {
     return kafka;
   }
 
+  /** Returns the Kafka table that a query reads, with the columns that the analyzed job knows. */
+  private KafkaTable readKafka(
+      String schema, String name, Map<String, String> options, Origin origin) {
+    var kafka = kafka(schema, name, options, origin);
+    return kafka == null
+        ? null
+        : new KafkaTable(session, JobColumns.of(kafka.name(), kafka.catalogTable()), options);
+  }
+
   /**
    * Returns a JDBC table with the options of its connection, or null for any other table. Spark
    * caches the relation of a table, which is out of date when the connection has changed.
@@ -226,12 +280,9 @@ public final class TableRules extends Rule<LogicalPlan> {
     if (!Connections.isUsed(options)) return null;
     TableVersions.refreshConnected(
         session.sessionState().catalog(), schema, name, Connections.version(options));
-    return CaseClasses.copy(
+    return ofCatalog(
         table,
         Map.of(
-            "identifier",
-            new TableIdentifier(
-                name, Option.apply(schema), Option.apply(Tables.CATALOG)), // as Spark needs it
             "storage",
             CaseClasses.copy(
                 table.storage(),
@@ -333,7 +384,10 @@ public final class TableRules extends Rule<LogicalPlan> {
         refuseSchemaInUse(named);
       return;
     }
-    var action = actionOn(command);
+    var action =
+        ColumnChanges.addsByOrder(command, alteredTable(command))
+            ? "add columns to the lines of"
+            : actionOn(command);
     if (action == null) return;
     var target = command.children().head();
     var name = nameOf(target);
@@ -341,6 +395,11 @@ public final class TableRules extends Rule<LogicalPlan> {
     var parts = TableNames.qualified(session, Plans.list(name));
     var last = parts.size() - 1;
     TableUsers.refuse(target.origin(), action, parts.subList(0, last), parts.get(last));
+  }
+
+  /** Returns the table whose columns a command changes, or null for any other command. */
+  private CatalogTable alteredTable(LogicalPlan command) {
+    return command instanceof AlterTableCommand alter ? table(alter.table()) : null;
   }
 
   /** Returns the verb for a command after which a table is gone or has other files, or null. */

@@ -70,10 +70,8 @@ public final class Tables {
 
   /** Returns the facts of a table. */
   public static ObjectNode facts(CatalogTable table) {
-    var name = table.identifier();
-    var schema = name.database().isEmpty() ? "default" : name.database().get();
     var facts = Json.MAPPER.createObjectNode();
-    facts.put("table", CATALOG + "." + schema + "." + name.table());
+    facts.put("table", name(table));
     facts.put("type", table.tableType().name());
     facts.put("provider", table.provider().isEmpty() ? "" : table.provider().get());
     facts.put("location", location(table));
@@ -93,6 +91,13 @@ public final class Tables {
     facts.put("kind", properties.getOrDefault(TablesWithJobs.KIND, ""));
     StandInTables.describe(table, facts);
     return facts;
+  }
+
+  /** Returns the qualified name of a table of the session catalog. */
+  static String name(CatalogTable table) {
+    var name = table.identifier();
+    var schema = name.database().isEmpty() ? "default" : name.database().get();
+    return CATALOG + "." + schema + "." + name.table();
   }
 
   private static String location(CatalogTable table) {

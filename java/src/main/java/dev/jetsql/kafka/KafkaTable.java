@@ -9,6 +9,8 @@ import dev.jetsql.common.Json;
 import dev.jetsql.connections.ConnectedTables;
 import dev.jetsql.kafka.registry.RegistryOptions;
 import dev.jetsql.kafka.registry.SchemaType;
+import dev.jetsql.plans.JobColumns;
+import dev.jetsql.records.CsvRecords;
 import dev.jetsql.records.OnError;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -87,10 +89,14 @@ public final class KafkaTable {
         });
   }
 
-  /** Returns the table with this name, with the modules loaded to read and write it. */
-  public static KafkaTable load(SparkSession session, String schema, String name) {
+  /**
+   * Returns the table with this name, with the modules loaded to read and write it.
+   *
+   * @param columns the columns that a job knows, a JSON array; null for all
+   */
+  public static KafkaTable load(SparkSession session, String schema, String name, String columns) {
     CatalogTable table = session.sharedState().externalCatalog().getTable(schema, name);
-    KafkaTable kafka = new KafkaTable(session, table, Map.of());
+    KafkaTable kafka = new KafkaTable(session, JobColumns.with(table, columns), Map.of());
     kafka.loadModules();
     return kafka;
   }
@@ -143,7 +149,7 @@ public final class KafkaTable {
     return session;
   }
 
-  CatalogTable catalogTable() {
+  public CatalogTable catalogTable() {
     return table;
   }
 
@@ -327,7 +333,8 @@ public final class KafkaTable {
   private StructType nullableColumns() {
     StructType columns = new StructType();
     for (StructField column : withoutCharTypes(table.schema()).fields()) {
-      columns = columns.add(column.name(), column.dataType());
+      var plain = new StructField(column.name(), column.dataType(), true, Metadata.empty());
+      columns = columns.add(CsvRecords.isAdded(column) ? CsvRecords.added(plain) : plain);
     }
     return columns;
   }
@@ -345,16 +352,8 @@ public final class KafkaTable {
   /**
    * Returns the messages of a range of offsets that do not fit the columns, see `MessageDecoder`.
    */
-  public static Dataset<Row> deadLetters(
-      SparkSession session,
-      String schema,
-      String name,
-      String partitions,
-      String start,
-      String end) {
-    var table = session.sharedState().externalCatalog().getTable(schema, name);
-    return new MessageDecoder(new KafkaTable(session, table, Map.of()))
-        .deadLetters(partitions, start, end);
+  public Dataset<Row> deadLetters(String partitions, String start, String end) {
+    return new MessageDecoder(this).deadLetters(partitions, start, end);
   }
 
   /** Returns those of the messages, rows with Kafka's fields, that do not fit the columns. */

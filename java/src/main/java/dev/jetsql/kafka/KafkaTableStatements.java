@@ -2,18 +2,14 @@ package dev.jetsql.kafka;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
-import org.apache.spark.sql.catalyst.plans.logical.AddColumns;
 import org.apache.spark.sql.catalyst.plans.logical.AlterTableClusterBy;
 import org.apache.spark.sql.catalyst.plans.logical.CacheTable;
 import org.apache.spark.sql.catalyst.plans.logical.ColumnDefinition;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTable;
 import org.apache.spark.sql.catalyst.plans.logical.CreateTableAsSelect;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
-import org.apache.spark.sql.catalyst.plans.logical.DropColumns;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
-import org.apache.spark.sql.catalyst.plans.logical.RenameColumn;
-import org.apache.spark.sql.catalyst.plans.logical.ReplaceColumns;
 import org.apache.spark.sql.catalyst.plans.logical.SetTableLocation;
 import org.apache.spark.sql.catalyst.plans.logical.SetTableSerDeProperties;
 import org.apache.spark.sql.catalyst.plans.logical.TableSpecBase;
@@ -103,15 +99,11 @@ public final class KafkaTableStatements {
           + " with CACHE TABLE name AS SELECT ...";
     }
     boolean alters =
-        command instanceof AddColumns
-            || command instanceof ReplaceColumns
-            || command instanceof DropColumns
-            || command instanceof RenameColumn
-            || command instanceof SetTableLocation
+        command instanceof SetTableLocation
             || command instanceof AlterTableClusterBy
             || command instanceof SetTableSerDeProperties;
     return alters
-        ? "The columns and options of a Kafka table cannot be altered. Use DROP TABLE and CREATE"
+        ? "The options of a Kafka table cannot be altered. Use DROP TABLE and CREATE"
             + " TABLE, which do not change the topic."
         : null;
   }

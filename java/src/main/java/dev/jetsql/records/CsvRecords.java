@@ -5,6 +5,7 @@ import com.univocity.parsers.csv.CsvParserSettings;
 import java.io.Serializable;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.StringJoiner;
@@ -17,6 +18,8 @@ import org.apache.spark.sql.catalyst.util.FailureSafeParser;
 import org.apache.spark.sql.catalyst.util.PermissiveMode$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.collection.immutable.Map$;
@@ -30,7 +33,10 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class CsvRecords implements Serializable {
   private static final long serialVersionUID = 1L;
 
+  private static final String ADDED = "jetsql.added";
+
   private final StructType columns;
+  private final int required;
   private final HashMap<String, String> options;
   private final String zone;
   private transient FailureSafeParser<String> parser;
@@ -43,8 +49,25 @@ public final class CsvRecords implements Serializable {
    */
   public CsvRecords(StructType columns, Map<String, String> options, String zone) {
     this.columns = columns.asNullable();
+    this.required = (int) Arrays.stream(columns.fields()).takeWhile(each -> !isAdded(each)).count();
     this.options = new HashMap<>(options);
     this.zone = zone;
+  }
+
+  /** Returns a column that is added to a table: lines that were written before lack its value. */
+  public static StructField added(StructField column) {
+    var metadata = new MetadataBuilder().withMetadata(column.metadata()).putBoolean(ADDED, true);
+    return new StructField(column.name(), column.dataType(), column.nullable(), metadata.build());
+  }
+
+  /** Returns whether a column was added to a table whose values are found by their order. */
+  public static boolean isAdded(StructField column) {
+    return column.metadata().contains(ADDED);
+  }
+
+  /** Returns whether lines that lack the last values fit the columns. */
+  boolean hasAdded() {
+    return required < columns.length();
   }
 
   /** Returns texts as structs of the columns and `BROKEN`; NULL for NULL or an empty text. */
@@ -52,7 +75,7 @@ public final class CsvRecords implements Serializable {
     return RecordFunctions.call(this, "row", schema(), bytes);
   }
 
-  /** Returns why a text does not fit the columns, without a full stop. */
+  /** Returns why a text does not fit the columns, without a full stop; NULL for one that fits. */
   public Column reason(Column bytes) {
     return RecordFunctions.call(this, "problem", DataTypes.StringType, bytes);
   }
@@ -75,7 +98,11 @@ public final class CsvRecords implements Serializable {
     String line = line(bytes);
     if (hasMoreLines(line)) return new GenericInternalRow(broken(bytes));
     var rows = parser.parse(line);
-    return rows.hasNext() ? rows.next() : null;
+    if (!rows.hasNext()) return null;
+    var row = rows.next();
+    int broken = columns.length();
+    if (hasAdded() && !row.isNullAt(broken) && problem(line) == null) row.setNullAt(broken);
+    return row;
   }
 
   private Object[] broken(byte[] bytes) {
@@ -94,7 +121,7 @@ public final class CsvRecords implements Serializable {
     var raw = new UnivocityParser(columns, columns, csvOptions());
     var values = raw.tokenizer().parseLine(line);
     if (values == null) return "it is empty";
-    if (values.length != columns.length())
+    if (values.length > columns.length() || values.length < required)
       return "it has " + values.length + " values for " + columns.length() + " columns";
     var misfits = new StringJoiner(", ");
     for (int i = 0; i < values.length; i++) {
@@ -102,6 +129,7 @@ public final class CsvRecords implements Serializable {
       if (!fits(raw, column.name(), column.dataType(), values[i]))
         misfits.add(column.name() + " is not of type " + column.dataType().sql());
     }
+    if (misfits.length() == 0 && values.length < columns.length()) return null;
     return misfits.length() == 0 ? "it is not valid csv for these columns" : misfits.toString();
   }
 

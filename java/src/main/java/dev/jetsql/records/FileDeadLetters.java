@@ -2,6 +2,7 @@ package dev.jetsql.records;
 
 import static org.apache.spark.sql.functions.col;
 
+import dev.jetsql.plans.JobColumns;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,24 +26,32 @@ public final class FileDeadLetters {
    * @param log the folder of the source in the checkpoint, which has the files of each batch
    * @param start the newest entry of the log before the batch; -1 for none
    * @param end the newest entry of the log in the batch
+   * @param columns the columns that the job knows, a JSON array; null for all
    */
   public static Dataset<Row> of(
-      SparkSession session, String schema, String name, String log, long start, long end) {
-    var table = session.sharedState().externalCatalog().getTable(schema, name);
+      SparkSession session,
+      String schema,
+      String name,
+      String log,
+      long start,
+      long end,
+      String columns) {
+    var found = session.sharedState().externalCatalog().getTable(schema, name);
+    var table = FileStream.isByOrder(found) ? found : JobColumns.with(found, columns);
     var options = new HashMap<>(CollectionConverters.asJava(table.storage().properties()));
     options.keySet().removeIf(option -> option.equalsIgnoreCase("path"));
     options.put(FileStream.CORRUPT, FileColumns.BROKEN);
     options.put(DataSource.GLOB_PATHS_KEY(), "false");
-    var reason =
-        FileStream.reason(
-            session, table, new CaseInsensitiveStringMap(options), col(FileColumns.BROKEN));
+    var given = new CaseInsensitiveStringMap(options);
+    var text = col(FileColumns.BROKEN);
+    var reason = FileStream.reason(session, table, given, text);
     return session
         .read()
         .format(FileStream.checkedFormat(table).getName())
         .schema(FileColumns.add(table.dataSchema()))
         .options(options)
         .load(files(session, log, start, end))
-        .filter(col(FileColumns.BROKEN).isNotNull())
+        .filter(FileStream.isBroken(session, table, given, text))
         .select(
             col("_metadata.file_path").as("file"),
             col(FileColumns.LINE).as("line"),

@@ -145,7 +145,8 @@ public final class FileStream {
     selected.add(col(FileColumns.METADATA));
     selected.add(col(FileColumns.METADATA).getField("file_path").as(FILE));
     var rows = lines.select(selected.toArray(Column[]::new));
-    Column broken = col(OnError.ROW).getField(FileColumns.BROKEN).isNotNull();
+    Column text = col(OnError.ROW).getField(FileColumns.BROKEN);
+    Column broken = isBroken(session, table, options, text);
     var kept = OnError.apply(rows, onError, broken, message());
     List<Column> outputs = new ArrayList<>();
     for (Attribute column : CollectionConverters.asJava(relation.output())) {
@@ -224,15 +225,42 @@ public final class FileStream {
     return reason(session, table, options, text);
   }
 
-  /** Returns why a text does not fit the columns of a table of files, without a full stop. */
+  /**
+   * Returns whether a text does not fit the columns of a table of files.
+   *
+   * @param text the text that does not fit according to Spark, or NULL
+   */
+  static Column isBroken(
+      SparkSession session, CatalogTable table, Map<String, String> options, Column text) {
+    if (!isByOrder(table) || !csv(session, table, options).hasAdded()) return text.isNotNull();
+    return text.isNotNull().and(reason(session, table, options, text).isNotNull());
+  }
+
+  /**
+   * Returns why a text does not fit the columns of a table of files, without a full stop; NULL for
+   * a line that lacks values of added columns only.
+   */
   static Column reason(
       SparkSession session, CatalogTable table, Map<String, String> options, Column text) {
-    String zone = session.sessionState().conf().sessionLocalTimeZone();
     Column bytes = text.cast(DataTypes.BinaryType);
-    var columns = CharVarcharUtils.replaceCharVarcharWithStringInSchema(table.dataSchema());
-    return lower(table.provider().get()).equals("json")
-        ? new JsonRecords(columns, options, zone, true).reason(bytes)
-        : new CsvRecords(columns, options, zone).reason(bytes);
+    if (isByOrder(table)) return csv(session, table, options).reason(bytes);
+    String zone = session.sessionState().conf().sessionLocalTimeZone();
+    return new JsonRecords(columns(table), options, zone, true).reason(bytes);
+  }
+
+  private static CsvRecords csv(
+      SparkSession session, CatalogTable table, Map<String, String> options) {
+    String zone = session.sessionState().conf().sessionLocalTimeZone();
+    return new CsvRecords(columns(table), options, zone);
+  }
+
+  private static StructType columns(CatalogTable table) {
+    return CharVarcharUtils.replaceCharVarcharWithStringInSchema(table.dataSchema());
+  }
+
+  /** Returns whether the values of a table's rows are found by their order, and not by names. */
+  public static boolean isByOrder(CatalogTable table) {
+    return lower(table.provider().get()).equals("csv");
   }
 
   /** Returns the format that checks the lines of a table. */

@@ -3,6 +3,7 @@ package dev.jetsql.sql;
 import dev.jetsql.bodies.CurrentTables;
 import dev.jetsql.bodies.StaticSides;
 import dev.jetsql.bodies.StreamsOutsideJobs;
+import dev.jetsql.catalog.AddColumnsCommand;
 import dev.jetsql.catalog.MetastoreCache;
 import dev.jetsql.catalog.ResolveConnectedTables;
 import dev.jetsql.catalog.Sessions;
@@ -76,6 +77,7 @@ public final class JetSqlExtensions extends AbstractFunction1<SparkSessionExtens
     extensions.injectCheckRule(session -> new PlanGate.Net((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new AuditObjects((SparkSession) session));
     extensions.injectPostHocResolutionRule(session -> new CreateInferredTable.Replace());
+    extensions.injectPostHocResolutionRule(session -> new AddColumnsCommand.Replace());
     extensions.injectHintResolutionRule(session -> new SparkSettings.CheckSet());
     extensions.injectHintResolutionRule(session -> new WindowFunctions());
     extensions.injectHintResolutionRule(session -> new SystemTime.Find());

@@ -99,7 +99,7 @@ public final class MemoryTables {
    * @param millis the time of the test's clock
    */
   public String insert(SparkSession session, String text, long millis) {
-    var body = JobBody.analyze(session, text, "append", 0, null, null, "[]");
+    var body = JobBody.analyze(session, text, "append", 0, null, null, null, "[]");
     var facts = Json.read(body.facts());
     var sink = facts.path("sink").path("table").asText();
     if (body.written() == null || sink.isEmpty()) return "";

@@ -85,6 +85,7 @@ final class StatementRights {
           Map.entry("DropTableCommand", Right.OWNER),
           Map.entry("AddColumns", Right.OWNER),
           Map.entry("AlterTableAddColumnsCommand", Right.OWNER),
+          Map.entry("AddColumnsCommand", Right.OWNER),
           Map.entry("AlterColumns", Right.OWNER),
           Map.entry("AlterTableChangeColumnCommand", Right.OWNER),
           Map.entry("RenameColumn", Right.OWNER),
