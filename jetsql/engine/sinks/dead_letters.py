@@ -155,8 +155,8 @@ class SourceDeadLetters:
             for topic, partitions in end.items()
         }
         texts = (json.dumps(value) for value in (assigned, begin, end))
-        table = java(spark).kafka.KafkaTable.load(spark._jsparkSession, schema, name, self._columns)
-        return DataFrame(table.deadLetters(*texts), spark)
+        of = java(spark).kafka.KafkaTable.deadLetters
+        return DataFrame(of(spark._jsparkSession, schema, name, self._columns, *texts), spark)
 
     @property
     def _columns(self) -> str | None:

@@ -172,8 +172,10 @@ public final class JobBody {
       var statement = parser.parsePlan(text);
       if (statement instanceof CreateTableAsSelect create)
         return new JobBody(session, NewTable.resolve(session, create), options, rules);
-      var insert = WrittenColumns.named(statement, columns);
-      var parsed = clauses == null ? insert : ChangeQuery.of(parser, insert, clauses);
+      var parsed =
+          clauses == null
+              ? WrittenColumns.named(statement, columns)
+              : ChangeQuery.of(parser, statement, clauses);
       return new JobBody(
           session,
           state.analyzer().executeAndCheck(parsed, new QueryPlanningTracker(Option.empty())),

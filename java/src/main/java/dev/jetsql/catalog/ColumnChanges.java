@@ -2,8 +2,10 @@ package dev.jetsql.catalog;
 
 import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JetSqlException;
+import dev.jetsql.kafka.KafkaTable;
 import dev.jetsql.options.TableOptions;
 import dev.jetsql.records.FileStream;
+import java.util.Map;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.plans.logical.AddColumns;
 import org.apache.spark.sql.catalyst.plans.logical.AlterColumnSpec;
@@ -37,7 +39,7 @@ final class ColumnChanges {
     if (!(command instanceof AddColumns) || table == null) return false;
     var format = TableOptions.format(table);
     if (TableOptions.readsFiles(format)) return FileStream.isByOrder(table);
-    return format.equals("kafka") && "csv".equalsIgnoreCase(options(table).get("value.format"));
+    return format.equals("kafka") && new KafkaTable(null, table, Map.of()).isByOrder();
   }
 
   /** Throws the error of a change that the columns of a table cannot have. */

@@ -136,11 +136,11 @@ public final class TableRules extends Rule<LogicalPlan> {
       if (LiveTables.has(schema, name)) return live(relation, name);
       TableVersions.refresh(session.sessionState().catalog(), schema, name);
       var options = relation.options().asCaseSensitiveMap();
-      var kafka = readKafka(schema, name, options, relation.origin());
+      var kafka = kafka(schema, name, options, relation.origin());
       if (kafka != null) {
         KafkaOptions.checkQuery(relation.origin(), options, kafka, relation.isStreaming());
         return SubqueryAlias$.MODULE$.apply(
-            kafka.nameParts(), new KafkaRead(kafka, relation.isStreaming()));
+            kafka.nameParts(), withJobColumns(kafka, options, relation.isStreaming()));
       }
     }
     checkOptions(relation, schema);
@@ -151,6 +151,22 @@ public final class TableRules extends Rule<LogicalPlan> {
     var named = relation.isStreaming() ? withAnyFileAge(relation) : relation;
     var narrowed = schema == null ? null : withJobColumns(named, schema);
     return narrowed == null ? named : narrowed;
+  }
+
+  /** Returns the read of a Kafka table with the columns that the analyzed job knows. */
+  private LogicalPlan withJobColumns(
+      KafkaTable kafka, Map<String, String> options, boolean isStreaming) {
+    var narrowed = JobColumns.of(kafka.name(), kafka.catalogTable());
+    if (kafka.isByOrder() && narrowed != kafka.catalogTable())
+      return project(narrowed, new KafkaRead(kafka, isStreaming));
+    return new KafkaRead(new KafkaTable(session, narrowed, options), isStreaming);
+  }
+
+  private static LogicalPlan project(CatalogTable table, LogicalPlan read) {
+    var columns = new ArrayList<NamedExpression>();
+    for (var column : table.schema().fieldNames())
+      columns.add(new UnresolvedAttribute(Sequences.of(List.of(column))));
+    return new Project(Sequences.of(columns), read);
   }
 
   /**
@@ -169,12 +185,9 @@ public final class TableRules extends Rule<LogicalPlan> {
             ofCatalog(isNarrow ? narrowed : table, Map.of()),
             relation.options(),
             relation.isStreaming());
-    var columns = new ArrayList<NamedExpression>();
-    for (var column : narrowed.schema().fieldNames())
-      columns.add(new UnresolvedAttribute(Sequences.of(List.of(column))));
     return SubqueryAlias$.MODULE$.apply(
         Sequences.of(List.of(Tables.name(table).split("\\."))),
-        isNarrow ? read : new Project(Sequences.of(columns), read));
+        isNarrow ? read : project(narrowed, read));
   }
 
   /** Returns a copy of a table as Spark needs it in a plan. fields: those that differ */
@@ -257,15 +270,6 @@ public final class TableRules extends Rule<LogicalPlan> {
     var kafka = new KafkaTable(session, table, options);
     kafka.loadModules();
     return kafka;
-  }
-
-  /** Returns the Kafka table that a query reads, with the columns that the analyzed job knows. */
-  private KafkaTable readKafka(
-      String schema, String name, Map<String, String> options, Origin origin) {
-    var kafka = kafka(schema, name, options, origin);
-    return kafka == null
-        ? null
-        : new KafkaTable(session, JobColumns.of(kafka.name(), kafka.catalogTable()), options);
   }
 
   /**

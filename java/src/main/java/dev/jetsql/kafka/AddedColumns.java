@@ -37,17 +37,13 @@ public final class AddedColumns {
     StructType all = table.schema();
     for (StructField column : CollectionConverters.asJava(columns)) {
       added.check(column);
-      all = all.add(added.isCsv() ? CsvRecords.added(column) : column);
+      all = all.add(kafka.isByOrder() ? CsvRecords.added(column) : column);
     }
     SchemaUtils.checkSchemaColumnNameDuplication(
         all, session.sessionState().conf().caseSensitiveAnalysis());
     KafkaOptions.check(kafka.options(), all);
     added.checkSchema(CollectionConverters.asJava(columns));
     return all;
-  }
-
-  private boolean isCsv() {
-    return "csv".equalsIgnoreCase(kafka.option("value.format"));
   }
 
   private void check(StructField column) {

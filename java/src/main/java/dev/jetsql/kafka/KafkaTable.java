@@ -196,6 +196,11 @@ public final class KafkaTable {
     return "raw".equalsIgnoreCase(option("value.format"));
   }
 
+  /** Returns whether the values of a message are found by their order, and not by names. */
+  public boolean isByOrder() {
+    return "csv".equalsIgnoreCase(option("value.format"));
+  }
+
   /** Returns the watermark of streams, or null if the table has none. */
   Watermark watermark() {
     return option("watermark") == null ? null : Watermark.parse(option("watermark"));
@@ -351,9 +356,24 @@ public final class KafkaTable {
 
   /**
    * Returns the messages of a range of offsets that do not fit the columns, see `MessageDecoder`.
+   *
+   * @param columns the columns that the job knows, a JSON array; null for all
    */
-  public Dataset<Row> deadLetters(String partitions, String start, String end) {
-    return new MessageDecoder(this).deadLetters(partitions, start, end);
+  public static Dataset<Row> deadLetters(
+      SparkSession session,
+      String schema,
+      String name,
+      String columns,
+      String partitions,
+      String start,
+      String end) {
+    var table = session.sharedState().externalCatalog().getTable(schema, name);
+    var kafka = new KafkaTable(session, table, Map.of());
+    var known =
+        kafka.isByOrder()
+            ? kafka
+            : new KafkaTable(session, JobColumns.with(table, columns), Map.of());
+    return new MessageDecoder(known).deadLetters(partitions, start, end);
   }
 
   /** Returns those of the messages, rows with Kafka's fields, that do not fit the columns. */
