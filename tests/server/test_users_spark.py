@@ -114,6 +114,16 @@ def test_rights_go_along_with_a_new_name(users: Users) -> None:
         users.rows("owner", f"DROP TABLE s.{name}")
 
 
+def test_only_the_owner_of_a_table_adds_columns(users: Users) -> None:
+    users.rows("owner", "CREATE TABLE s.grows (a INT)")
+    users.rows("owner", "GRANT SELECT, INSERT, MODIFY ON TABLE s.grows TO ann")
+    refused = users.condition("ann", "ALTER TABLE s.grows ADD COLUMN b INT")
+    assert refused == users.condition("ann", "ALTER TABLE s.grows ALTER COLUMN a COMMENT 'c'") == "JETSQL.NOT_ALLOWED"
+    users.rows("owner", "ALTER TABLE s.grows OWNER TO ann")
+    users.rows("ann", "ALTER TABLE s.grows ADD COLUMN b INT")
+    users.rows("owner", "DROP TABLE s.grows")
+
+
 def test_rights_end_with_the_schema(users: Users) -> None:
     users.rows("owner", "CREATE SCHEMA other")
     users.rows("owner", "CREATE TABLE other.t (a INT)")

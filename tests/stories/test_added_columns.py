@@ -29,7 +29,7 @@ class Sources:
     def __init__(self, folder: Path, kafka: Kafka) -> None:
         self.folder = folder
         self.kafka = kafka
-        self.topic = kafka.topic("added.story", 2)
+        self.topic = kafka.topic(f"added.{folder.parent.name}", 2)
         self.rows = 0
         folder.mkdir()
 

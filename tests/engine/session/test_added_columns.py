@@ -1,0 +1,97 @@
+"""Tables of files that gain columns: the jobs that read or write them, and the changes that are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import Sql
+
+pytestmark = pytest.mark.spark
+
+QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
+
+
+def wait(sql: Sql, *jobs: str) -> None:
+    for job in jobs:
+        sql(f"WAIT FOR JOB {job} UNTIL IDLE")
+
+
+def test_jobs_keep_all_their_columns_at_a_restart(sql: Sql) -> None:
+    sql("CREATE TABLE lines (id BIGINT, d STRING) USING json PARTITIONED BY (d)")
+    sql("CREATE TABLE words (id BIGINT, word STRING) USING parquet")
+    sql("INSERT INTO words VALUES (1, 'one'), (2, 'two')")
+    sql("CREATE TABLE joined (id BIGINT, d STRING, id2 BIGINT, word STRING) USING parquet")
+    sql("CREATE TABLE parts (id BIGINT, d STRING) USING parquet PARTITIONED BY (d)")
+    sql("CREATE TABLE distinct_rows (id BIGINT, d STRING) USING parquet")
+    sql("CREATE TABLE small (id BIGINT, d STRING) USING parquet")
+    bodies = {
+        "joins": "INSERT INTO joined SELECT * FROM STREAM lines l JOIN words w ON l.id = w.id",
+        "fixed": "INSERT INTO parts PARTITION (d = 'all') SELECT id FROM STREAM lines",
+        "keeps": "INSERT INTO distinct_rows SELECT DISTINCT * FROM STREAM lines",
+        "several": "FROM STREAM lines INSERT INTO small SELECT * WHERE id < 2 INSERT INTO parts SELECT *",
+    }
+    sql("INSERT INTO lines VALUES (1, 'x')")
+    for name, body in bodies.items():
+        sql(f"CREATE JOB {name} {QUICK} AS {body}")
+    wait(sql, *bodies)
+    for table in ("lines", "words", "joined", "parts", "distinct_rows", "small"):
+        sql(f"ALTER TABLE {table} ADD COLUMN c INT")
+    for name in bodies:
+        sql(f"RESTART JOB {name}")
+    sql("INSERT INTO lines VALUES (2, 22, 'y'), (1, 11, 'x')")
+    wait(sql, *bodies)
+    assert sql("SELECT * FROM joined ORDER BY id") == [
+        *[(1, "x", 1, "one", None)] * 2,
+        (2, "y", 2, "two", None),
+    ]
+    assert sql("SELECT id, c FROM parts WHERE d = 'all' ORDER BY id") == [(1, None), (1, None), (2, None)]
+    assert sql("SELECT id, c, d FROM parts WHERE d <> 'all' ORDER BY id") == [*[(1, None, "x")] * 2, (2, None, "y")]
+    assert sql("SELECT * FROM distinct_rows ORDER BY id") == [(1, "x", None), (2, "y", None)]
+    assert sql("SELECT * FROM small") == [(1, "x", None)] * 2
+    wrong = sql.error(f"CREATE OR REPLACE JOB keeps {QUICK} AS {bodies['keeps']}")
+    assert wrong.condition == "JETSQL.STATE_NOT_COMPATIBLE" and "the distinct rows gained" in wrong.message
+
+
+def test_earlier_lines_of_csv_have_the_default(sql: Sql) -> None:
+    sql("CREATE TABLE lines (id BIGINT, name STRING) USING csv OPTIONS ('on.error' 'table:dead')")
+    sql("CREATE TABLE narrow (id BIGINT, name STRING) USING parquet")
+    sql("CREATE TABLE wide (id BIGINT, name STRING, c INT) USING parquet")
+    sql("INSERT INTO lines VALUES (1, 'a')")
+    sql(f"CREATE JOB narrow {QUICK} AS INSERT INTO narrow SELECT * FROM STREAM lines")
+    wait(sql, "narrow")
+    in_use = sql.error("ALTER TABLE lines ADD COLUMN c INT DEFAULT 5")
+    assert in_use.condition == "JETSQL.TABLE_IN_USE" and "SUSPEND JOB `narrow`" in in_use.message + str(in_use.hint)
+    sql("SUSPEND JOB narrow")
+    sql("ALTER TABLE lines ADD COLUMN c INT DEFAULT 5")
+    sql("RESUME JOB narrow")
+    sql(f"CREATE JOB wide {QUICK} AS INSERT INTO wide SELECT * FROM STREAM lines")
+    sql("INSERT INTO lines VALUES (2, 'b', 22)")
+    wait(sql, "narrow", "wide")
+    assert sql("SELECT * FROM narrow ORDER BY id") == [(1, "a"), (2, "b")]
+    assert sql("SELECT * FROM wide ORDER BY id") == sql("SELECT * FROM lines ORDER BY id")
+    assert sql("SELECT * FROM wide ORDER BY id") == [(1, "a", 5), (2, "b", 22)]
+    assert sql("SELECT * FROM dead") == []
+
+
+@pytest.mark.parametrize(
+    ("form", "change", "words"),
+    [
+        ("csv", "ADD COLUMN c STRUCT<a: INT>", "tables USING csv have no columns of the type STRUCT<a: INT>"),
+        ("json", "ADD COLUMN _metadata INT", "queries read the metadata of files with this name"),
+        ("json", "ADD COLUMN c INT FIRST", "Leave out the position"),
+        ("json", "ADD COLUMN c INT NOT NULL", "Leave out NOT NULL"),
+        ("orc", "DROP COLUMN id", "Leave the column out of the query"),
+        ("orc", "RENAME COLUMN id TO n", "SELECT old AS new"),
+        ("orc", "ALTER COLUMN id TYPE BIGINT", "cast it in the query"),
+    ],
+)
+def test_refused_changes(sql: Sql, form: str, change: str, words: str) -> None:
+    sql(f"CREATE TABLE t (id INT) USING {form}")
+    error = sql.error(f"ALTER TABLE t {change}")
+    assert (error.condition, error.sqlstate) == ("JETSQL.NOT_SUPPORTED", "0A000") and words in error.message
+    assert len(sql("DESCRIBE TABLE t")) == 1
+
+
+def test_headers_of_earlier_files_would_not_fit(sql: Sql) -> None:
+    sql("CREATE TABLE t (id INT) USING csv OPTIONS ('header' 'true', 'enforceSchema' 'false')")
+    assert "Set 'enforceSchema' to 'true' first" in sql.error("ALTER TABLE t ADD COLUMN c INT").message
