@@ -115,7 +115,7 @@ def test_errors_of_kafka_clients_in_plain_statements(sql: Sql, kafka: Kafka, tab
         ),
         ("INSERT OVERWRITE {t} VALUES (1)", "cannot be replaced"),
         ("CACHE TABLE {t}", "CACHE TABLE name AS SELECT"),
-        ("ALTER TABLE {t} DROP COLUMN id", "Use DROP TABLE and CREATE TABLE, which do not change the topic"),
+        ("ALTER TABLE {t} DROP COLUMN id", "use DROP TABLE and CREATE TABLE, which do not change the topic"),
         ("ALTER TABLE {t} REPLACE COLUMNS (n INT)", "Leave the column out of the query"),
         ("ALTER TABLE {t} RENAME COLUMN id TO n", "SELECT old AS new"),
         ("ALTER TABLE {t} ALTER COLUMN id TYPE BIGINT", "Add a column of the other type"),
