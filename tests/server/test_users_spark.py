@@ -117,8 +117,8 @@ def test_rights_go_along_with_a_new_name(users: Users) -> None:
 def test_only_the_owner_of_a_table_adds_columns(users: Users) -> None:
     users.rows("owner", "CREATE TABLE s.grows (a INT)")
     users.rows("owner", "GRANT SELECT, INSERT, MODIFY ON TABLE s.grows TO ann")
-    refused = users.condition("ann", "ALTER TABLE s.grows ADD COLUMN b INT")
-    assert refused == users.condition("ann", "ALTER TABLE s.grows ALTER COLUMN a COMMENT 'c'") == "JETSQL.NOT_ALLOWED"
+    for change in ("ADD COLUMN b INT", "ALTER COLUMN a COMMENT 'c'"):
+        assert users.condition("ann", f"ALTER TABLE s.grows {change}") == "JETSQL.NOT_ALLOWED"
     users.rows("owner", "ALTER TABLE s.grows OWNER TO ann")
     users.rows("ann", "ALTER TABLE s.grows ADD COLUMN b INT")
     users.rows("owner", "DROP TABLE s.grows")

@@ -157,7 +157,7 @@ public final class TableRules extends Rule<LogicalPlan> {
   private LogicalPlan withJobColumns(
       KafkaTable kafka, Map<String, String> options, boolean isStreaming) {
     var narrowed = JobColumns.of(kafka.name(), kafka.catalogTable());
-    if (kafka.isByOrder() && narrowed != kafka.catalogTable())
+    if (kafka.isByOrder() && !narrowed.equals(kafka.catalogTable()))
       return project(narrowed, new KafkaRead(kafka, isStreaming));
     return new KafkaRead(new KafkaTable(session, narrowed, options), isStreaming);
   }
@@ -178,7 +178,7 @@ public final class TableRules extends Rule<LogicalPlan> {
     var table = table(schema, relation.multipartIdentifier().last());
     if (table == null || !TableOptions.readsFiles(TableOptions.format(table))) return null;
     var narrowed = JobColumns.of(Tables.name(table), table);
-    if (narrowed == table) return null;
+    if (narrowed.equals(table)) return null;
     var isNarrow = relation.isStreaming() && !FileStream.isByOrder(table);
     var read =
         new UnresolvedCatalogRelation(
