@@ -403,6 +403,13 @@ def test_a_new_version_may_write_other_tables() -> None:
     )
 
 
+def test_a_new_version_may_read_columns_that_tables_gained() -> None:
+    name = "spark_catalog.default.k"
+    old, new, earlier = (plan(analysis(tables=tables)) for tables in ({name: ("id",)}, {name: ("id", "c", "d")}, {}))
+    assert compare_plans(old, new).changes == (f"the query can read the new columns c, d of {name}",)
+    assert compare_plans(old, new).reasons == compare_plans(earlier, new).changes == ()
+
+
 def test_local_time_windows_do_not_continue_earlier_ones() -> None:
     words = ("named_struct('start', precisetimestampconversion(`source0.ts`) - 0L)", "w.__jetsql_window")
     old, new = (analysis(stateful=True, operators=(Operator("Aggregate", f"{each}: struct"),)) for each in words)
