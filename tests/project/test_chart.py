@@ -135,5 +135,5 @@ def test_probes_distinguish_liveness_and_readiness() -> None:
 
 def test_the_guide_has_the_alerts() -> None:
     alerts = (CHART / "files" / "alerts.yaml").read_text(encoding="utf-8")
-    guide = (ROOT / "docs" / "how-to" / "monitoring.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "operate" / "monitoring.md").read_text(encoding="utf-8")
     assert f"```yaml\n{alerts}```" in guide

@@ -16,7 +16,7 @@ from tests.support.paths import ROOT
 
 FOLDER = ROOT / "examples" / "deployment"
 IMAGE = (ROOT / "deploy" / "image" / "Containerfile").read_text(encoding="utf-8")
-GUIDE = (ROOT / "docs" / "how-to" / "systemd.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "operate" / "systemd.md").read_text(encoding="utf-8")
 STOP_SECONDS = int(JobSettings.stop_deadline_seconds + JobSettings.close_wait_seconds)
 UNITS = {
     "jetsql.service": ("/opt/jetsql/bin/jetsql", "--system"),

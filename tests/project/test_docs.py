@@ -187,10 +187,11 @@ def test_every_rule_of_the_grammar_is_in_a_diagram() -> None:
     assert words == grammar.keywords()
 
 
-def test_each_how_to_page_is_in_the_index() -> None:
-    """Fail until `docs/how-to/index.md` has a row for each page."""
-    overview = (ROOT / "docs" / "how-to" / "index.md").read_text(encoding="utf-8")
-    pages = {path.name for path in (ROOT / "docs" / "how-to").glob("*.md")} - {"index.md"}
+@pytest.mark.parametrize("section", ["how-to", "operate"])
+def test_each_page_is_in_the_index_of_its_section(section: str) -> None:
+    """Fail until the `index.md` of the section has a row for each page."""
+    overview = (ROOT / "docs" / section / "index.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs" / section).glob("*.md")} - {"index.md"}
     assert {page for page in pages if f"]({page})" not in overview} == set()
 
 

@@ -161,7 +161,7 @@ def test_metrics_are_those_of_the_release() -> None:
     expressions = [each["expr"] for group in rule["spec"]["groups"] for each in group["rules"]]
     assert expressions and all('job="streams",namespace="streams"' in each for each in expressions)
     [dashboard] = [each for each in manifests if "jetsql.json" in each.get("data", {})]
-    guide = ROOT / "docs" / "how-to" / "grafana-dashboard.json"
+    guide = ROOT / "docs" / "operate" / "grafana-dashboard.json"
     assert json.loads(dashboard["data"]["jetsql.json"]) == json.loads(guide.read_text(encoding="utf-8"))
 
 

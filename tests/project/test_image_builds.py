@@ -36,7 +36,7 @@ def test_variants_do_not_share_names() -> None:
 
 
 def test_make_and_the_guides_name_the_variants() -> None:
-    guides = [ROOT / "Makefile", ROOT / "docs" / "how-to" / "systemd.md"]
+    guides = [ROOT / "Makefile", ROOT / "docs" / "operate" / "systemd.md"]
     for guide in guides:
         text = guide.read_text(encoding="utf-8")
         assert all(f"VARIANT={name}" in text for name, variant in VARIANTS.items() if variant.formats)
