@@ -38,6 +38,7 @@ def shell(engine: ServedEngine, tmp_path: Path) -> Iterator[ShellTerminal]:
     with run_server(engine) as server, open_terminal(environ, "--url", server.url) as shell:
         shell.wait_for("default>")
         yield shell
+        shell.wait_for_prompt()
         shell.press("\x04")
         assert shell.wait_for_exit() == 0
 

@@ -37,6 +37,7 @@ def test_a_first_session(tmp_path: Path, home: Path) -> None:
         shell.press("SELECT\r  nonsense,\r1;\r")
         shown = shell.wait_for("This is no statement")
         assert "default> SELECT\n       |   nonsense,\n       | 1;\n" in shown
+        shell.wait_for_prompt()
         shell.press("\x04")
         shell.wait_for("The engine and its jobs continue")
         assert shell.wait_for_exit() == 0
@@ -125,6 +126,7 @@ def test_ctrl_c_ends_the_statement_on_the_engine(tmp_path: Path, home: Path) -> 
         shell.wait_for("Cancelled.")
         shell.press("SHOW JOBS;\r")
         shell.wait_for("RUNNING", times=2)
+        shell.wait_for_prompt()
         shell.press("\x04")
         assert shell.wait_for_exit() == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -23,6 +24,7 @@ JETSQL = ("-m", "jetsql")
 
 _SECONDS = 30.0
 _CURSOR_QUERY = "\x1b[6n"
+_EMPTY_PROMPT = re.compile(r"\S+> ")
 
 
 class ShellTerminal:
@@ -63,6 +65,12 @@ class ShellTerminal:
         while (shown := self.screen).count(text) < times:
             assert time.monotonic() < until and self._read(), f"{text!r} does not come:\n{shown}"
         return self.screen
+
+    def wait_for_prompt(self) -> None:
+        """Wait until the shell waits for a statement at an empty prompt: a Ctrl-D before that can be lost."""
+        until = time.monotonic() + self._seconds
+        while not _EMPTY_PROMPT.fullmatch(self._screen.display[self._screen.cursor.y][: self._screen.cursor.x]):
+            assert time.monotonic() < until and self._read(), f"there is no empty prompt:\n{self.screen}"
 
     def wait_for_exit(self) -> int:
         """Wait for the exit, and return the exit code."""
