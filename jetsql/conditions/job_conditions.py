@@ -185,8 +185,8 @@ JOB_CONDITIONS: Final[dict[str, Condition]] = {
         "was in danger. It was suspended, and keeps its state.",
         "Give the engine more of what the message names, since the next start repeats the batch. Then `RESUME JOB`.",
         check=(
-            "The message has the resource, and the use of each job. `SHOW JOB HISTORY j` has the warnings before. "
-            "The console shows the rows and the state of the job over time."
+            "The message has the resource, and what the job uses of it. `SHOW JOB HISTORY j` has the warnings before. "
+            "The page of the job in the web console shows its rows over time."
         ),
     ),
     "CRASH_LOOP": Condition(
