@@ -40,6 +40,7 @@ public final class CsvRecords implements Serializable {
   private final HashMap<String, String> options;
   private final String zone;
   private transient FailureSafeParser<String> parser;
+  private transient UnivocityParser checker;
   private transient CsvParserSettings lines;
 
   /**
@@ -118,15 +119,15 @@ public final class CsvRecords implements Serializable {
 
   private String problem(String line) {
     if (hasMoreLines(line)) return "it has more than one line";
-    var raw = new UnivocityParser(columns, columns, csvOptions());
-    var values = raw.tokenizer().parseLine(line);
+    if (checker == null) checker = new UnivocityParser(columns, columns, csvOptions());
+    var values = checker.tokenizer().parseLine(line);
     if (values == null) return "it is empty";
     if (values.length > columns.length() || values.length < required)
       return "it has " + values.length + " values for " + columns.length() + " columns";
     var misfits = new StringJoiner(", ");
     for (int i = 0; i < values.length; i++) {
       var column = columns.apply(i);
-      if (!fits(raw, column.name(), column.dataType(), values[i]))
+      if (!fits(checker, column.name(), column.dataType(), values[i]))
         misfits.add(column.name() + " is not of type " + column.dataType().sql());
     }
     if (misfits.length() == 0 && values.length < columns.length()) return null;
