@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.errors import ErrorReport, JetSQLError
 from jetsql.jobs.alerts.alert_commands import AlertSettings, parse_commands
 from jetsql.sqlfiles.apply.apply_folder import ApplyOptions, ApplyStatus, FolderApply
 from jetsql.sqlfiles.apply.statement_edits import creating, replacing
@@ -18,35 +17,19 @@ from tests.sqlfiles.apply.test_declarations import names, ordered, read, shown
 from tests.support.engines.declared_engine import JOB_COLUMNS, Result, rows
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.user_statements import Users
+from tests.support.engines.users_engine import UsersEngine
 
 ALERT = "CREATE ALERT a ON JOB j STATUS FAILED, SUSPENDED CALL 'https://hooks.example.com/canary'"
 JOB = "CREATE JOB j (CONSTRAINT positive EXPECT (a > 0)) AS INSERT INTO t SELECT * FROM STREAM s"
 
 
-@dataclass
-class Engine:
-    """An engine in memory with the job j, and the statements that have changed something."""
-
-    users: Users
-    ran: list[str] = field(default_factory=list)
-
-    def open_session(self) -> Engine:
-        return self
-
-    def close(self) -> None:
-        pass
-
-    def error(self, exc: Exception, text: str) -> ErrorReport:
-        assert isinstance(exc, JetSQLError)
-        return exc.report(text)
+class Engine(UsersEngine):
+    """An engine in memory with the job j."""
 
     def run(self, text: str) -> Result:
         if "jetsql.jobs" in text:
             return rows(JOB_COLUMNS, [("j", "RUNNING", "t", "streaming", None, JOB)])
-        if not text.startswith("SHOW"):
-            self.ran.append(" ".join(text.split()))
-        found = self.users.run(text)
-        return rows(tuple(found[0]) if found else (), [tuple(row.values()) for row in found])
+        return super().run(text)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jetsql.errors import ErrorReport, JetSQLError, ReportedError, StatementError
+from jetsql.errors import ReportedError, StatementError
 from jetsql.jobs.lifecycle.runtime import JobTable
 from jetsql.sqlfiles.apply.apply_folder import ApplyOptions, ApplyStatus, FolderApply
 from jetsql.sqlfiles.read_sql_files import SqlFile
@@ -17,6 +17,7 @@ from tests.sqlfiles.apply.test_declarations import names, read
 from tests.support.engines.declared_engine import Result, rows
 from tests.support.engines.jobs_harness import run_manager
 from tests.support.engines.user_statements import Users
+from tests.support.engines.users_engine import UsersEngine
 
 FOLDER = """CREATE USER ann;
 CREATE USER IF NOT EXISTS `bob@example.com`;
@@ -31,22 +32,8 @@ GRANT USAGE ON LOCATION 's3a://b/in' TO ann;
 """
 
 
-@dataclass
-class Engine:
+class Engine(UsersEngine):
     """An engine in memory with the tables t and v, which is a view, and no jobs."""
-
-    users: Users
-    ran: list[str] = field(default_factory=list)  # statements that change something
-
-    def open_session(self) -> Engine:
-        return self
-
-    def close(self) -> None:
-        pass
-
-    def error(self, exc: Exception, text: str) -> ErrorReport:
-        assert isinstance(exc, JetSQLError)
-        return exc.report(text)
 
     def run(self, text: str) -> Result:
         words = text.split()
@@ -55,14 +42,11 @@ class Engine:
         if words[:2] == ["SHOW", "CREATE"]:
             kind = "VIEW" if words[-1].endswith("`v`") else "TABLE"
             return rows(("createtab_stmt",), [(f"CREATE {kind} default.x AS SELECT 1",)])
-        if words[0] != "SHOW":
-            self.ran.append(" ".join(words))
         try:
-            found = self.users.run(text)
+            return super().run(text)
         except StatementError as error:
             # The client of an engine raises the report instead of the error.
             raise ReportedError(error.report(text)) if words[0] == "REVOKE" else error from None
-        return rows(tuple(found[0]) if found else (), [tuple(row.values()) for row in found])
 
 
 @dataclass

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from time import monotonic, sleep
 from typing import Any
@@ -30,6 +31,7 @@ __all__ = ["PASSWORD", "USER", "Kafka", "Message", "running_kafka"]
 
 USER = "ann"
 PASSWORD = "s3cr3t-of-ann"
+_numbers = itertools.count(1)
 _COORDINATOR_MISSING = (
     *(KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE),
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -162,6 +164,12 @@ class Kafka(Broker):
         options |= {key.replace("_", "."): value for key, value in more.items()}
         pairs = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
         return f"USING kafka OPTIONS ({pairs})"
+
+    def table(self, sql: Callable[[str], object], name: str, columns: str, form: str = "json", **options: str) -> str:
+        """Create a table over a new topic, and return the topic. form: the format of its values"""
+        topic = self.topic(f"tables.{next(_numbers)}", 1)
+        sql(f"CREATE TABLE {name} ({columns}) {self.options(topic, value_format=form, **options)}")
+        return topic
 
 
 def _committed(consumer: Consumer, places: list[TopicPartition]) -> list[TopicPartition]:

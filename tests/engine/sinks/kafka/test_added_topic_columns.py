@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -15,20 +15,13 @@ from tests.support.servers.schema_registry import Registry
 pytestmark = pytest.mark.spark
 
 QUICK = "OPTIONS ('snapshotIntervalMillis' = '100')"
-_numbers = itertools.count(1)
 Table = Callable[..., str]
 
 
 @pytest.fixture
 def table(sql: Sql, kafka: Kafka) -> Table:
-    """Return a function that creates a table over a new topic, with JSON values by default, and returns the topic."""
-
-    def make(name: str, columns: str, form: str = "json", **options: str) -> str:
-        topic = kafka.topic(f"added.{next(_numbers)}", 1)
-        sql(f"CREATE TABLE {name} {columns} {kafka.options(topic, value_format=form, **options)}")
-        return topic
-
-    return make
+    """Return a function that creates a table over a new topic, see `Kafka.table`."""
+    return partial(kafka.table, sql)
 
 
 def wait(sql: Sql, *jobs: str) -> None:
@@ -39,7 +32,7 @@ def wait(sql: Sql, *jobs: str) -> None:
 def test_jobs_keep_their_columns_and_state_until_replaced(sql: Sql, kafka: Kafka, table: Table) -> None:
     """Test one story: messages before and after the change, a restart of the jobs, and new versions of them."""
     more = {"key_columns": "id", "watermark": "at DELAY OF INTERVAL 1 SECOND", "on_error": "table:dead"}
-    topic = table("k", "(id BIGINT COMMENT 'its number', name STRING, at TIMESTAMP)", **more)
+    topic = table("k", "id BIGINT COMMENT 'its number', name STRING, at TIMESTAMP", **more)
     sql("CREATE TABLE copies (id BIGINT, name STRING, at TIMESTAMP, day INT) USING parquet")
     sql("CREATE TABLE counts (name STRING, n BIGINT) USING parquet")
     copy = f"JOB copy {QUICK} AS INSERT INTO copies SELECT *, 7 FROM STREAM k"
@@ -83,9 +76,9 @@ def test_jobs_keep_their_columns_and_state_until_replaced(sql: Sql, kafka: Kafka
 
 
 def test_jobs_write_the_columns_that_they_know(sql: Sql, kafka: Kafka, table: Table) -> None:
-    source = table("changes", "(id BIGINT, name STRING, gone BOOLEAN)")
-    target = table("people", "(id BIGINT, name STRING)", key_columns="id")
-    plain = table("names", "(id BIGINT, name STRING)")
+    source = table("changes", "id BIGINT, name STRING, gone BOOLEAN")
+    target = table("people", "id BIGINT, name STRING", key_columns="id")
+    plain = table("names", "id BIGINT, name STRING")
     clauses = "FROM STREAM changes KEYS (id) APPLY AS DELETE WHEN gone SEQUENCE BY id COLUMNS * EXCEPT (gone)"
     sql(f"CREATE JOB newest {QUICK} AS AUTO CDC INTO people {clauses}")
     sql(f"CREATE JOB plain {QUICK} AS INSERT INTO names SELECT id, name FROM STREAM changes")
@@ -107,7 +100,7 @@ def test_jobs_write_the_columns_that_they_know(sql: Sql, kafka: Kafka, table: Ta
 
 
 def test_lines_of_csv_may_lack_added_values(sql: Sql, kafka: Kafka, table: Table) -> None:
-    topic = table("lines", "(id BIGINT, name STRING)", "csv", on_error="fail")
+    topic = table("lines", "id BIGINT, name STRING", "csv", on_error="fail")
     sql("CREATE TABLE copies (id BIGINT, name STRING) USING parquet")
     sql("CREATE TABLE wide (id BIGINT, name STRING, c INT) USING parquet")
     sql(f"CREATE JOB copy {QUICK} AS INSERT INTO copies SELECT * FROM STREAM lines")
@@ -152,7 +145,7 @@ def test_refused_columns(sql: Sql, kafka: Kafka, columns: str, options: dict[str
 
 
 def test_avro_has_the_schema_of_the_columns(sql: Sql, kafka: Kafka, registry: Registry, table: Table) -> None:
-    topic = table("a", "(id BIGINT)", "avro", avro_schema_registry_url=registry.url)
+    topic = table("a", "id BIGINT", "avro", avro_schema_registry_url=registry.url)
     sql("INSERT INTO a VALUES (1)")
     sql("ALTER TABLE a ADD COLUMN c INT")
     sql("INSERT INTO a VALUES (2, 22)")

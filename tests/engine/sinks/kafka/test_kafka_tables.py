@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import partial
 
 import pytest
 
@@ -16,20 +16,13 @@ from tests.support.servers.kafka import Kafka, Message
 
 pytestmark = pytest.mark.spark
 
-_numbers = itertools.count(1)
 Table = Callable[..., str]
 
 
 @pytest.fixture
 def table(sql: Sql, kafka: Kafka) -> Table:
-    """Return a function that creates a table over a new topic, with JSON columns by default, and returns the topic."""
-
-    def make(name: str, columns: str, form: str = "json", **options: str) -> str:
-        topic = kafka.topic(f"tables.{next(_numbers)}", 1)
-        sql(f"CREATE TABLE {name} ({columns}) {kafka.options(topic, value_format=form, **options)}")
-        return topic
-
-    return make
+    """Return a function that creates a table over a new topic, see `Kafka.table`."""
+    return partial(kafka.table, sql)
 
 
 # --- statements ------------------------------------------------------------------------------------------------------
