@@ -97,8 +97,7 @@ def drop_alert(manager: Manager, statement: DropAlert) -> Table:
 
 def _is_same(before: AlertRecord, after: AlertRecord) -> bool:
     """Return whether the states of an alert are still those of its jobs."""
-    facts = ((each.job_key, each.condition.key, each.enabled) for each in (before, after))
-    return next(facts) == next(facts)
+    return (before.job_key, before.condition.key, before.enabled) == (after.job_key, after.condition.key, after.enabled)
 
 
 def find_alert(manager: Manager, name: Name) -> AlertRecord:
