@@ -194,6 +194,9 @@ def sql(engine: EngineInstance) -> Iterator[Sql]:
     yield run
     for row in run("SHOW JOBS"):
         run(f"DROP JOB '{row[0]}'")
+    for kind in ("STREAMING TABLE", "MATERIALIZED VIEW"):  # SHOW lists those of all schemas
+        for schema, name, *_ in run(f"SHOW {kind}S"):
+            run(f"DROP {kind} {schema}.{name}")
     engine.spark._jsparkSession.sessionState().catalog().clearTempTables()  # no schema has them, so the next test would
     run("USE default")  # the schema stays: dropping all of them would take a minute of `make test`
 
