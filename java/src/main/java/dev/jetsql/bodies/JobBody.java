@@ -77,7 +77,9 @@ public final class JobBody {
     var queries = new ArrayList<LogicalPlan>();
     for (var each : insert.commands()) {
       var query = InsertFacts.read(each.command(), each.columns(), described.addObject());
-      if (query != null) queries.add(query);
+      if (query == null) continue;
+      CaseTable.prepare(query);
+      queries.add(query);
     }
     this.branches =
         queries.size() == described.size() ? Branches.of(insert.source(), queries, checked) : null;
@@ -102,6 +104,7 @@ public final class JobBody {
   }
 
   private void readQuery(List<OutputMode> modes) {
+    CaseTable.prepare(written);
     new QueryFacts(session, facts, written, rewritten, branchParts()).read(modes);
   }
 
