@@ -6,6 +6,7 @@
     counts     a count per user and minute to a keyed topic
     delivery   exactly once compared with at least once
     recovery   the time without rows after kill -9
+    minute     the latency of a job in the minute after a new engine has created it
 
 Without an argument, all parts run, in one engine and on one broker. By hand, a stream runs with the connector's
 defaults and with the settings of tables USING kafka. The variants run in turn, and each ratio compares runs of the same
@@ -20,7 +21,7 @@ from benchmarks.engines import bench
 from benchmarks.kafka_latency import MODES
 from benchmarks.reporting import introduce
 
-PARTS = ("latency", "drain", "files", "counts", "delivery", "recovery")
+PARTS = ("latency", "drain", "files", "counts", "delivery", "recovery", "minute")
 
 
 @click.command(help=__doc__)
@@ -47,6 +48,7 @@ def main(
     memory: str,
 ) -> None:
     from benchmarks import kafka_drain
+    from benchmarks.kafka_first_minute import first_minute
     from benchmarks.kafka_latency import latency
     from benchmarks.kafka_recovery import recovery
     from benchmarks.kafka_streams import Streams
@@ -56,7 +58,7 @@ def main(
     drains = {name: getattr(kafka_drain, name) for name in ("drain", "files", "counts", "delivery")}
     selected = parts or PARTS
     with running_kafka() as kafka:
-        if set(selected) != {"recovery"}:
+        if not set(selected) <= {"recovery", "minute"}:
             with bench(master, memory) as engine:
                 streams = Streams(engine, kafka)
                 for part in (each for each in selected if each in drains):
@@ -65,6 +67,8 @@ def main(
                     latency(streams, seconds, rates, modes, by_hand)
         if "recovery" in selected:
             recovery(kafka, seconds, master, memory)
+        if "minute" in selected:
+            first_minute(kafka, seconds, rounds, modes, master, memory)
 
 
 if __name__ == "__main__":
