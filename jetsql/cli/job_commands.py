@@ -110,7 +110,7 @@ def restart(context: click.Context, /, job: str | None, all_jobs: bool, **params
 def cancel(context: click.Context, /, job: str, **params: Any) -> None:
     """Cancel a job and delete its state. Its table is kept.
 
-    JOB is a name or an id. The status of the job is then FAILED, cancelled by user. Use `save-snapshot -C` to keep its
+    JOB is a name or an id. The status of the job is then DROPPED, cancelled by user. Use `save-snapshot -C` to keep its
     state as a snapshot. After Ctrl-C, the job is cancelled in the background.
 
     \b

@@ -87,6 +87,7 @@ class _LoggedJob:
     since: str  # when it was submitted, in the format of the log
     engine: EngineClient | None  # None if none runs
     stored: tuple[HistoryRow, ...] = ()  # the history in the store, if no engine runs
+    is_dropped: bool = False  # if no engine runs
 
     def concerns(self, record: Record) -> bool:
         """Return whether a record is about this job. An earlier job may have had its name, but not its id."""
@@ -98,7 +99,7 @@ class _LoggedJob:
         from jetsql.home.log_reader import Record
 
         if self.engine is None:
-            rows = [_event_of(row) for row in self.stored]
+            rows = [_event_of(row, self.is_dropped) for row in self.stored]
         else:
             try:
                 rows = list(select_columns(self.engine.run(f"SHOW JOB HISTORY '{self.id}'"), _HISTORY_COLUMNS).table)
@@ -110,10 +111,10 @@ class _LoggedJob:
         ]
 
 
-def _event_of(row: HistoryRow) -> tuple[Any, ...]:
+def _event_of(row: HistoryRow, is_dropped: bool) -> tuple[Any, ...]:
     """Return the columns of the history for a row of the store."""
-    before = None if row.from_status is None else row.from_status.value
-    return datetime.fromtimestamp(row.time), row.event, before, row.to_status.value, row.message
+    before, after = row.shown_before(is_dropped), row.shown_status(is_dropped)
+    return datetime.fromtimestamp(row.time), row.event, before, after, row.message
 
 
 def _log_time(time: datetime) -> str:
@@ -205,4 +206,5 @@ def _job_from_store(settings: Settings, job: str) -> _LoggedJob:
         raise ReportedError(StatementError("JOB_NOT_FOUND", f"There is no job {job} in {home}.").report())
     newest = max(matches, key=lambda each: each.id)
     history = tuple(row for row in (contents.history if contents is not None else ()) if row.job_id == newest.id)
-    return _LoggedJob(newest.id, newest.name, _log_time(datetime.fromtimestamp(newest.submission_time)), None, history)
+    since = _log_time(datetime.fromtimestamp(newest.submission_time))
+    return _LoggedJob(newest.id, newest.name, since, None, history, newest.is_dropped)

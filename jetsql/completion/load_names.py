@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from jetsql.completion.keyword_places import BEFORE_OPERAND
 from jetsql.completion.known_names import TEMPORARY, JobName, KnownName, Names, SnapshotName, TableName
 from jetsql.completion.needed_names import NameNeed, NameTopic
-from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job import DROPPED, Status
 from jetsql.language.tokens import quoted_name
 
 # The seconds for which names stay fresh while the user types: other clients change them, too.
@@ -42,7 +42,12 @@ def load_names(reader: NameReader, need: NameNeed, names: Names) -> Names:
 
 def _load_jobs(reader: NameReader, need: NameNeed, names: Names) -> Names:
     jobs = reader.jobs()
-    return replace(names, jobs=tuple(JobName(job["id"], job["name"], Status(job["status"])) for job in jobs))
+    return replace(names, jobs=tuple(JobName(job["id"], job["name"], _status(job["status"])) for job in jobs))
+
+
+def _status(shown: str) -> Status:
+    """Return the status of a job in its life cycle. shown: as users see it"""
+    return Status.FAILED if shown == DROPPED else Status(shown)
 
 
 def _load_snapshots(reader: NameReader, need: NameNeed, names: Names) -> Names:

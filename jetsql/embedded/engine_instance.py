@@ -51,7 +51,7 @@ from jetsql.jobs.audit.spark_records import SparkRecords
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
-from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.model.cluster_member import Role
 from jetsql.jobs.model.job import name_key
 from jetsql.jobs.model.redaction import show
 from jetsql.jobs.statements import statement_table, system_tables

@@ -45,7 +45,7 @@ from jetsql.errors import EngineError
 from jetsql.home.discovery import EngineNote, remove_note, write_note
 from jetsql.home.home_lock import HomeLock, make_home, not_usable
 from jetsql.identity.open_issuer import check_issuer, open_oidc
-from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.model.cluster_member import Role
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.postgresql.shared_store import join_homes
 from jetsql.jobs.store.postgresql.store_schema import StoreSchema

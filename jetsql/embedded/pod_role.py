@@ -38,7 +38,7 @@ from jetsql.engine.spark.kubernetes_api import (
     own_pod_name,
 )
 from jetsql.errors import EngineError
-from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.model.cluster_member import Role
 
 LABEL: Final = "jetsql.io/role"
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"

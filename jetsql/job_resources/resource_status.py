@@ -13,7 +13,7 @@ from jetsql.job_resources.engine_statements import ResourceError
 from jetsql.job_resources.reconcile_job import Reconciliation
 from jetsql.job_resources.resource import CustomResource
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
-from jetsql.jobs.statements.show import describe_lag
+from jetsql.jobs.store.job_lag import describe_lag, lag_of_batch
 from jetsql.jobs.store.metrics import BatchMetrics
 
 READY: Final = "Ready"
@@ -38,10 +38,10 @@ def job_status(
         facts = {
             "job": job.name,
             "jobId": job.id,
-            "state": job.status.value,
+            "state": job.shown_status,
             "delivery": GUARANTEE_TEXTS[job.plan.guarantee],
             "rowsPerSecond": None if rate is None else float(f"{rate:.{_DIGITS}g}"),
-            "lag": None if latest is None else _shortened(describe_lag(latest) or "") or None,
+            "lag": _shortened(describe_lag(lag_of_batch(latest)) or "") or None,
         }
     return {**facts, **common_status(resource, outcome)}
 

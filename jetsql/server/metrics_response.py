@@ -14,12 +14,12 @@ def as_object(samples: Iterable[JobSample]) -> dict[str, Any]:
 
 
 def _job(sample: JobSample) -> dict[str, Any]:
-    reading, latest = sample.metrics, sample.metrics.latest
+    reading, latest, lag = sample.metrics, sample.metrics.latest, sample.metrics.lag
     took = None if latest is None else latest.trigger_ms
     return {
         "id": reading.id,
         "name": reading.name,
-        "status": reading.status.value,
+        "status": reading.status,
         "runs": reading.runs,
         "attempts": reading.attempts,
         "rows_per_second": sample.rows_per_second,
@@ -28,8 +28,10 @@ def _job(sample: JobSample) -> dict[str, Any]:
         "late_rows": reading.totals.late_rows,
         "batch": None if latest is None else latest.batch,
         "batch_seconds": None if took is None else took / 1000,
-        "lag": {} if latest is None else dict(latest.lag),
-        "lag_seconds": {} if latest is None else dict(latest.lag_seconds),
+        "lag": {} if lag is None else dict(lag.by_source),
+        "lag_seconds": {} if lag is None else dict(lag.seconds_by_source),
+        "lag_is_least": lag is not None and lag.is_least,
+        "unread_seconds": lag.unread_seconds if lag is not None and lag.is_least else None,
         "event_time_lag": None if latest is None else latest.event_time_lag,
         "watermark_delay": reading.watermark_delay,
         "state_rows": None if latest is None else latest.state_rows,

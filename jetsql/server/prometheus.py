@@ -18,7 +18,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from jetsql.jobs.model.job import RuleCount, Status
+from jetsql.jobs.model.job import SHOWN_STATUSES, RuleCount
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.store.metrics import BatchMetrics
@@ -41,10 +41,6 @@ def _of_latest(value: Callable[[BatchMetrics], float | None]) -> Callable[[JobMe
     return lambda reading: None if reading.latest is None else value(reading.latest)
 
 
-def _last_commit(measure: BatchMetrics) -> float:
-    return measure.time + (measure.trigger_ms or 0) / 1000
-
-
 _COUNTERS: Final = (
     ("input_rows", "Rows read.", lambda totals: totals.input_rows),
     ("output_rows", "Rows written, where the sink counts them.", lambda totals: totals.output_rows),
@@ -55,7 +51,11 @@ _GAUGES: Final = (
     _Gauge(
         "input_rows_per_second", "Rows arriving per second.", _of_latest(lambda latest: latest.input_rows_per_second)
     ),
-    _Gauge("last_commit_timestamp_seconds", "Time of the newest committed batch.", _of_latest(_last_commit)),
+    _Gauge(
+        "last_commit_timestamp_seconds",
+        "Time of the newest committed batch.",
+        _of_latest(lambda latest: latest.committed),
+    ),
     _Gauge("watermark_delay_seconds", "Delay of the watermark.", lambda reading: reading.watermark_delay),
     _Gauge(
         "event_time_lag_seconds",
@@ -119,16 +119,16 @@ def _family(
 
 def _statuses(jobs: Sequence[JobMetrics]) -> Metric:
     family = GaugeMetricFamily("jetsql_jobs", "Jobs by status.", labels=["status"])
-    for status in Status:
-        family.add_metric([status.value], sum(reading.status is status for reading in jobs))
+    for status in SHOWN_STATUSES:
+        family.add_metric([status], sum(reading.status == status for reading in jobs))
     return family
 
 
 def _status(jobs: Sequence[JobMetrics]) -> Metric:
     family = GaugeMetricFamily("jetsql_job_status", "1 for the job's current status.", labels=[*_LABELS, "status"])
     for reading in jobs:
-        for status in Status:
-            family.add_metric([*_labels(reading), status.value], float(reading.status is status))
+        for status in SHOWN_STATUSES:
+            family.add_metric([*_labels(reading), status], float(reading.status == status))
     return family
 
 
@@ -149,19 +149,19 @@ def _rules(name: str, description: str, jobs: Sequence[JobMetrics], value: Calla
 
 
 def _source_lag(jobs: Sequence[JobMetrics]) -> Metric:
-    description = "Lag of the newest batch behind the source, in the source's own units."
+    description = "Unread rows of the source, in its own units; the least number for a job that does not run."
     family = GaugeMetricFamily("jetsql_job_source_lag", description, labels=[*_LABELS, "source"])
     for reading in jobs:
-        for source, lag in ({} if reading.latest is None else reading.latest.lag).items():
+        for source, lag in ({} if reading.lag is None else reading.lag.by_source).items():
             family.add_metric([*_labels(reading), source], lag)
     return family
 
 
 def _source_lag_seconds(jobs: Sequence[JobMetrics]) -> Metric:
-    description = "Approximate age of the oldest data that the newest batch has not read."
+    description = "Approximate time for which the oldest unread row of the source has waited."
     family = GaugeMetricFamily("jetsql_job_source_lag_seconds", description, labels=[*_LABELS, "source"])
     for reading in jobs:
-        for source, seconds in ({} if reading.latest is None else reading.latest.lag_seconds).items():
+        for source, seconds in ({} if reading.lag is None else reading.lag.seconds_by_source).items():
             family.add_metric([*_labels(reading), source], seconds)
     return family
 

@@ -94,7 +94,7 @@ def test_job_life_cycle_in_commands(body: str) -> None:
     facts = {str(fact["key"]): fact["value"] for fact in rows("describe", "orders")}
     assert facts["option snapshotIntervalMillis"] == "100"
     assert "run" in {fact["key"] for fact in rows("describe", "-x", "orders")}
-    assert row("cancel", "orders")["status"] == "FAILED"
+    assert row("cancel", "orders")["status"] == "DROPPED"
     assert rows("list-jobs") == []
     assert row("list-jobs", "-a")["last_error"] == "cancelled by user"
 
@@ -125,7 +125,7 @@ def test_snapshots(body: str) -> None:
     long_name = "orders of all the shops that we have"
     submit(long_name, body)
     row("save-snapshot", long_name, "friday")
-    assert row("save-snapshot", "-C", long_name, "last words")["status"] == "FAILED"
+    assert row("save-snapshot", "-C", long_name, "last words")["status"] == "DROPPED"
     assert [snapshot["name"] for snapshot in rows("list-snapshots")] == ["last words", "friday"]
     short, full = jetsql("list-snapshots").stdout, jetsql("list-snapshots", "-F").stdout
     assert re.split(r" +\| +", short.splitlines()[0]) == ["created", "size_bytes", "job", "name", "batch"]
@@ -272,7 +272,7 @@ def impatient(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ([], "suspend", "stop", "SUSPENDED"),
         ([], "restart", "stop", "RUNNING"),
-        ([], "cancel", "stop", "FAILED"),
+        ([], "cancel", "stop", "DROPPED"),
         (["suspend"], "resume", "start", "RUNNING"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from jetsql.jobs.model.cluster_member import Member, MemberStatus
-from jetsql.jobs.model.engine_record import EngineRecord, Role
+from jetsql.jobs.model.cluster_member import EngineRecord, Role
 from jetsql.jobs.model.job import Cause
 from jetsql.settings.engine_settings import Settings, shown_settings
 from jetsql.version import VERSION

@@ -23,6 +23,7 @@ from prompt_toolkit.output import DummyOutput
 
 from jetsql.client.background_connection import ConnectionPhase, ConnectionState
 from jetsql.errors import EngineError
+from jetsql.jobs.model.job_counts import JobCounts
 from jetsql.language.grammar import grammar_text
 from jetsql.language.keywords import KEYWORDS
 from jetsql.language.statement_effects import changes_session, drop_question, is_read_only, may_change_schema
@@ -33,7 +34,7 @@ from jetsql.shell.input.command_table import COMMANDS, find_command, suggest_com
 from jetsql.shell.input.input_history import FileHistory, redact_statements
 from jetsql.shell.output import colours
 from jetsql.shell.output.highlighting import SqlLexer
-from jetsql.shell.output.status_bar import JobCounts, count_jobs, render_bar
+from jetsql.shell.output.status_bar import count_listed_jobs, render_bar
 from jetsql.shell.repl.dot_commands import ACTIONS
 from jetsql.shell.repl.keys import KeyPace, create_key_bindings
 from jetsql.shell.repl.prompt import suggestion
@@ -415,11 +416,12 @@ def test_jobs_are_counted_by_condition() -> None:
         job("e", "SUSPENDED_EXPORTING_SNAPSHOT"),
         job("f", "STARTING"),
         job("g", "FAILED", "no such table"),
-        job("h", "FAILED", "cancelled by user"),
+        job("h", "DROPPED", "cancelled by user"),
         job("i", "COMPLETED"),
         job("A", "FAILED", "an earlier a, before it was created again"),
     ]
-    assert count_jobs(jobs) == JobCounts(running=2, suspended=2, suspended_by_error=1, failed=1, in_transition=1)
+    counts = JobCounts(running=2, suspended=2, suspended_by_error=1, failed=1, in_transition=1, completed=1, dropped=1)
+    assert count_listed_jobs(jobs) == counts
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from jetsql.errors import EngineError, ErrorReport, ReportedError
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.jobs.store.job_lag import lag_of_batch
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 from jetsql.output.terminal_text import width
@@ -43,10 +44,11 @@ from tests.support.screens.terminal import columns
 from tests.support.servers.http_server import TOKEN, run_server
 
 ORDERS = TopJob(
-    "0001-0000-0000-0001", "orders", "RUNNING", 12345.6, (0, 5, 10), 7, 0.25, 1200, None, 5, 3 * 2**20, "it was slow"
+    "0001-0000-0000-0001", "orders", "RUNNING", 12345.6, (0, 5, 10), 7, 0.25, 1200, 5, 3 * 2**20, "it was slow"
 )
 DELAYS = TopJob("0001-0000-0000-0002", "delays", "SUSPENDED", error="[JETSQL.SINK_CHANGED] The table is another now.")
-OLD = TopJob("0001-0000-0000-0003", "old", "FAILED", error="cancelled by user")
+OLD = TopJob("0001-0000-0000-0003", "old", "FAILED", error="no such table")
+DROPPED = TopJob("0001-0000-0000-0004", "gone", "DROPPED", error="cancelled by user")
 JOBS = (ORDERS, DELAYS, OLD)
 SEEN = with_jobs(TopState(), JOBS, "12:00:00")
 SIZE = ScreenSize(140, 24)
@@ -171,7 +173,7 @@ def test_letters_filter_by_name_status_and_error() -> None:
     assert names(state) == ["delays"]
     assert state.job == DELAYS
     assert names(press_keys("/", *"SUSPENDED")[0]) == ["delays"]
-    assert names(press_keys("/", *"by user")[0]) == ["old"]
+    assert names(press_keys("/", *"such table")[0]) == ["old"]
     assert names(press_keys("/", *"delx", "backspace", "enter")[0]) == ["delays"]
     assert names(press_keys("/", *"del", "escape")[0]) == ["old", "delays", "orders"]
     assert names(press_keys("/", *"del", "enter", "escape")[0]) == ["old", "delays", "orders"]
@@ -179,11 +181,33 @@ def test_letters_filter_by_name_status_and_error() -> None:
     assert "no job matches the filter; Esc shows all" in lines(press_keys("/", *"qsrd")[0])
 
 
-def test_ended_jobs_can_be_hidden() -> None:
-    state, _ = press_keys("a")
+def test_dropped_jobs_are_hidden_and_ended_ones_can_be() -> None:
+    state = with_jobs(TopState(), (*JOBS, DROPPED), "12:00:00")
+    assert names(state) == ["old", "delays", "orders"]
+    state, _ = press_keys("a", state=state)
+    assert names(state) == ["old", "delays", "orders", "gone"]
+    assert lines(state)[0].startswith(
+        "1 running, 1 suspended (1 by an error), 1 failed, 1 dropped; by status, all jobs"
+    )
+    state, _ = press_keys("a", state=state)
     assert names(state) == ["delays", "orders"]
     assert state.job == DELAYS
     assert names(press_keys("a", state=state)[0]) == ["old", "delays", "orders"]
+
+
+@pytest.mark.parametrize(
+    ("job", "lag"),
+    [
+        (replace(ORDERS, lag_seconds=2.0), "1.2k 2.0 s"),
+        (replace(ORDERS, lag=0, lag_seconds=2.0), "0"),
+        (replace(ORDERS, status="SUSPENDED", lag_seconds=130.0, unread_seconds=120.0), ">1.2k 2 min"),
+        (replace(ORDERS, status="SUSPENDED", lag=0, unread_seconds=180.0), ">0 3 min"),
+        (replace(ORDERS, lag=None), ""),
+    ],
+)
+def test_the_lag_of_a_stopped_job_is_a_least(job: TopJob, lag: str) -> None:
+    shown = lines(with_jobs(TopState(), (job,), ""))
+    assert shown[2][44:57].strip() == lag
 
 
 def test_job_details_can_be_scrolled() -> None:
@@ -210,11 +234,11 @@ def test_help_lists_the_keys() -> None:
 
 def test_a_job_is_a_line() -> None:
     shown = lines(replace(select_job(ORDERS), sort_order=SortOrder.NAME))
-    assert shown[0] == "1 failed, 1 running, 1 suspended; by name" + " " * 91 + "12:00:00"
+    assert shown[0] == "1 running, 1 suspended (1 by an error), 1 failed; by name" + " " * 75 + "12:00:00"
     assert shown[1:5] == [
         "STATUS       NAME    ROWS/S  LAST MINUTE              LAG   BATCH   STATE    MEMORY  LAST ERROR",
         "SUSPENDED    delays          " + " " * 56 + "[JETSQL.SINK_CHANGED] The table is another now.",
-        "FAILED       old             " + " " * 56 + "cancelled by user",
+        "FAILED       old             " + " " * 56 + "no such table",
         "RUNNING      orders     12k  ▁▅█                     1.2k  250 ms       5   3.0 MiB  it was slow",
     ]
     assert shown[-1].startswith("s suspend  r resume")
@@ -380,17 +404,22 @@ def test_top_continues_when_the_engine_is_back() -> None:
 
 def pulse(name: str, **changes: object) -> JobSample:
     latest = BatchMetrics(1, 7, 0.0, trigger_ms=250, lag={"a": 1, "b": 2}, state_rows=3, state_bytes=99)
-    reading = JobMetrics("1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines")
+    reading = JobMetrics(
+        "1", name, Status.RUNNING, 1, 0, Totals(), latest, None, "two\nlines", lag=lag_of_batch(latest)
+    )
     return JobSample(replace(reading, **changes), 5.0, (0.0, 1.0))  # type: ignore[arg-type]
 
 
 def test_jobs_come_over_http_and_a_lost_engine_is_reported() -> None:
-    engine, lost_engines = ServedEngine(jobs_now=[pulse("orders"), pulse("new", latest=None)]), list[EngineClient]()
+    engine, lost_engines = (
+        ServedEngine(jobs_now=[pulse("orders"), pulse("new", latest=None, lag=None)]),
+        list[EngineClient](),
+    )
     with run_server(engine) as server:
         remote = EngineClient(server.url, TOKEN)
         jobs = EngineJobSource(lambda: remote, lost_engines.append)
         orders, new = jobs.jobs()
-        assert orders == TopJob("1", "orders", "RUNNING", 5.0, (0.0, 1.0), 7, 0.25, 3, None, 3, 99, "two lines")
+        assert orders == TopJob("1", "orders", "RUNNING", 5.0, (0.0, 1.0), 7, 0.25, 3, 3, 99, "two lines")
         assert (new.batch, new.lag) == (None, None)
         assert jobs.run("SELECT a") == "done"
         with pytest.raises(ReportedError):

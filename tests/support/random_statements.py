@@ -46,13 +46,13 @@ class ReportedStatus:
     before: int  # the number of rows in the job's history when the statement began
     after: int  # the number of rows after it had ended
 
-    def possible(self, history: Sequence[HistoryRow]) -> set[str]:
+    def possible(self, history: Sequence[HistoryRow], is_dropped: bool) -> set[str]:
         """Return the statuses that the job had while the statement ran.
 
         A statement reads the job from the registry, which is one step behind the store. So the status before the newest
         row at the beginning is possible, too.
         """
-        return {row.to_status.value for row in history[max(0, self.before - 2) : self.after]}
+        return {row.shown_status(is_dropped) for row in history[max(0, self.before - 2) : self.after]}
 
 
 def run_scripts(run: Run, store: Store, scripts: Sequence[Sequence[str]], seconds: float) -> list[ReportedStatus]:
@@ -92,7 +92,7 @@ def faults(store: Store, reports: Sequence[ReportedStatus]) -> list[str]:
     found = [f"{name} lives twice" for name in set(names) if names.count(name) > 1]
     found += [words for job in jobs.values() for words in _broken(job, histories[job.id])]
     for one in reports:
-        had = one.possible(histories[one.job])
+        had = one.possible(histories[one.job], jobs[one.job].is_dropped)
         if one.status not in had:
             found.append(f"{one.text!r} reported {one.status}, and the job only was {sorted(had)} while it ran")
     return found

@@ -18,7 +18,7 @@ from tools.docs.markdown import table
 
 _NO_JOBS: Any = SimpleNamespace(
     registry=SimpleNamespace(live=tuple),
-    store=SimpleNamespace(all_jobs=tuple),
+    store=SimpleNamespace(ended_jobs=tuple),
     metrics=SimpleNamespace(jobs=tuple),
     access=SimpleNamespace(sees_job=lambda job: True),
 )

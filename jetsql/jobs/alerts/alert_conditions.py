@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jetsql.jobs.alerts.alert_records import AlertState, MessageKind
-from jetsql.jobs.model.job import CANCELLED, Job, RuleCount, Status
+from jetsql.jobs.model.job import Job, RuleCount, Status
 from jetsql.language.objects.alert_statement import AlertCondition, AlertTrigger, span_text
 from jetsql.language.tokens import written_name
 from jetsql.output.counts import counted
@@ -82,14 +82,9 @@ def is_idle(job: Job) -> bool:
     return job.status in _IDLE
 
 
-def is_dropped(job: Job) -> bool:
-    """Return whether a statement has ended a job. This is no failure."""
-    return job.status is Status.FAILED and job.cause == CANCELLED
-
-
 def _evaluate_status(condition: AlertCondition, job: Job) -> Evaluation:
-    is_met = job.status.value in condition.statuses and not is_dropped(job)
-    return Evaluation(is_met, f"Job {job.name} has the status {job.status.value}.")
+    is_met = job.shown_status in condition.statuses
+    return Evaluation(is_met, f"Job {job.name} has the status {job.shown_status}.")
 
 
 def _evaluate_rows(condition: AlertCondition, facts: JobFacts) -> Evaluation:

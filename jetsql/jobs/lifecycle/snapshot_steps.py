@@ -101,4 +101,4 @@ def abandon_snapshot(job: Job, event: object, context: StepContext) -> Step:
 
 def refuse_ended(job: Job, event: object, context: StepContext) -> Step:
     """Refuse a snapshot of a job without state."""
-    return refuse(job, f"has ended with status {job.status.value}, and its state is deleted", "")
+    return refuse(job, f"has ended with status {job.shown_status}, and its state is deleted", "")

@@ -50,7 +50,7 @@ def running_already(job: Job, event: Event, context: StepContext) -> Step:
 
 def refuse_ended(job: Job, event: Event, context: StepContext) -> Step:
     """Refuse a statement on an ended job."""
-    return refuse(job, f"has ended with status {job.status.value}", "Create it again with CREATE JOB.")
+    return refuse(job, f"has ended with status {job.shown_status}", "Create it again with CREATE JOB.")
 
 
 def refuse_during_snapshot(job: Job, event: Event, context: StepContext) -> Step:

@@ -180,9 +180,9 @@ def drop_ended(job: Job, event: Cancel, context: StepContext) -> Step:
     """Delete the state of an ended job that could run again; keep its history."""
     if event.snapshot_request is not None:
         hint = "If the job is COMPLETED and still has state, use CREATE SNAPSHOT first, then DROP JOB."
-        return refuse(job, f"has ended with status {job.status.value}", hint)
+        return refuse(job, f"has ended with status {job.shown_status}", hint)
     if not can_run_again(job):
-        return unchanged(job, f"has already ended with status {job.status.value}.")
+        return unchanged(job, f"has already ended with status {job.shown_status}.")
     message = "Its state is deleted, so it cannot run again."
     expired = replace(job, expired=True)
     return Step(expired, Outcome.CHANGED, (DiscardFiles(expired),), history_event="dropped", history_message=message)

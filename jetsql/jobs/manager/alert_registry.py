@@ -40,6 +40,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted, RowsChecked, RunIdle
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.job import Job, name_key
 from jetsql.jobs.model.redaction import redact_folders
+from jetsql.jobs.store.job_lag import lag_of_batch
 from jetsql.jobs.store.metrics import BatchMetrics, Metrics
 from jetsql.language.objects.alert_statement import AlertTrigger
 
@@ -225,7 +226,7 @@ class AlertRegistry:
         """Return what is known about a job before its first event in this engine."""
         measure = self._metrics.latest(job.id)
         if measure is not None:
-            return JobFacts(job, active_since, measure.time + (measure.trigger_ms or 0) / 1000)
+            return JobFacts(job, active_since, measure.committed)
         return JobFacts(job, active_since, None if job.batch is None else self._clock())  # its metrics are not kept
 
     def _learn_jobs(self) -> None:
@@ -289,7 +290,7 @@ class AlertRegistry:
         self, alert: AlertRecord, facts: JobFacts, finding: Evaluation, kind: MessageKind, suppressed: int, now: float
     ) -> AlertMessage:
         job = facts.job
-        text = finding.text if kind is MessageKind.FIRING else f"Job {job.name} has the status {job.status.value}."
+        text = finding.text if kind is MessageKind.FIRING else f"Job {job.name} has the status {job.shown_status}."
         if kind is MessageKind.FIRING and alert.condition.trigger is AlertTrigger.STATUS:
             text = " ".join((text, *self._error_of(alert, job)))
         message = AlertMessage(
@@ -300,7 +301,7 @@ class AlertRegistry:
             job.id,
             kind,
             now,
-            job.status.value,
+            job.shown_status,
             condition_text(alert.condition),
             text,
             suppressed,
@@ -363,5 +364,6 @@ class AlertRegistry:
 
 
 def _with_lag(facts: JobFacts, measure: BatchMetrics, now: float) -> JobFacts:
-    rows = sum(measure.lag.values()) if measure.lag else None
-    return replace(facts, lag_rows=rows, lag_seconds=max(measure.lag_seconds.values(), default=None), measured=now)
+    lag = lag_of_batch(measure)
+    rows, seconds = (None, None) if lag is None else (lag.rows, lag.seconds)
+    return replace(facts, lag_rows=rows, lag_seconds=seconds, measured=now)

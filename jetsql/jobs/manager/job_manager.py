@@ -102,6 +102,7 @@ class Manager:
         self.runtime = runtime
         self.settings = settings or JobSettings()
         self.clock = clock
+        self.started = clock()  # when it has begun to lead the jobs, in seconds since the epoch
         self.metrics = metrics or Metrics()
         self.audit = audit
         self.new_id = IdMaker(clock, after=store.newest_id())
@@ -424,6 +425,8 @@ class Manager:
         for action in step.actions:
             if isinstance(action, ScheduleRetry):
                 self._retry_later(action)
+        if any(isinstance(action, StartRun) for action in step.actions):
+            stats = replace(stats, run_began=self.clock())
         view = JobView(step.job, stats)
         self.registry.put(view)
         return view
@@ -460,7 +463,7 @@ class Manager:
         newest = self.store.newest_named(job.name)
         if newest is not None and newest.id != job.id:
             is_seen = self.access.jobs_seen_by(caller)(newest)
-            facts = f", {newest.id}, with status {newest.status.value}" if is_seen else " of another user"
+            facts = f", {newest.id}, with status {newest.shown_status}" if is_seen else " of another user"
             raise StatementError(
                 "JOB_ALREADY_EXISTS",
                 f"There is a newer job named {newest.name}{facts}.",

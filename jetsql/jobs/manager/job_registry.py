@@ -31,6 +31,7 @@ class RunStats:
     """Facts about the runs of a live job that the store does not keep."""
 
     rows_per_second: float | None = None  # of the newest batch
+    run_began: float | None = None  # when its newest run was started, in seconds since the epoch
     batch_trigger: ReportedTrigger | None = None  # the newest one that committed rows
     idle_trigger: ReportedTrigger | None = None  # the newest one without rows
     stop_message: str = ""  # of the last stop

@@ -119,6 +119,16 @@ class Cause:
 
 
 CANCELLED: Final = Cause("cancelled by user", retryable=False)
+"""The cause of a job that a statement has ended. `Job.is_dropped` recognizes it."""
+
+DROPPED: Final = "DROPPED"
+"""The status of a dropped job as users see it. Its life cycle ends as FAILED, as in Hazelcast Jet."""
+
+RUNNING_STATUSES: Final = (Status.RUNNING, Status.COMPLETING)
+"""The statuses of a job whose run goes on, so that its rates and its lag are current."""
+
+SHOWN_STATUSES: Final = (*(status.value for status in Status), DROPPED)
+"""The statuses as users see them."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +268,16 @@ class Job:
     def is_live(self) -> bool:
         """Return whether the job has not ended."""
         return not self.status.is_final
+
+    @property
+    def is_dropped(self) -> bool:
+        """Return whether a statement has ended the job. This is no failure."""
+        return self.status is Status.FAILED and self.cause == CANCELLED
+
+    @property
+    def shown_status(self) -> str:
+        """Return the status as users see it: one of `SHOWN_STATUSES`."""
+        return DROPPED if self.is_dropped else self.status.value
 
     @property
     def run_id(self) -> RunId:

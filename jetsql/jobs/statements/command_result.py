@@ -22,7 +22,7 @@ class CommandResult:
 
     def table(self) -> Table:
         """Return the result as a table with one row."""
-        return Table(COMMAND_COLUMNS, ((self.job.id, self.job.name, self.job.status.value, self.message),))
+        return Table(COMMAND_COLUMNS, ((self.job.id, self.job.name, self.job.shown_status, self.message),))
 
 
 def no_job_result(name: str, message: str) -> Table:

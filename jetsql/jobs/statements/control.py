@@ -86,10 +86,10 @@ def _still_message(manager: Manager, activity: str) -> str:
 def _outcome_error(job: Job, outcome: str) -> StatementError:
     """Return the error for another outcome than the requested one, such as `suspended`."""
     if job.cause is not None:
-        message = f"Job {job.name} was not {outcome}; it is {job.status.value}: {error_text(job.cause)}"
+        message = f"Job {job.name} was not {outcome}; it is {job.shown_status}: {error_text(job.cause)}"
         hint = remedy(job.cause) if job.status is Status.SUSPENDED else job.cause.hint
         return StatementError("JOB_FAILED", message, hint=hint)
-    message = f"Job {job.name} was not {outcome}: another statement changed it, and it is {job.status.value} now."
+    message = f"Job {job.name} was not {outcome}: another statement changed it, and it is {job.shown_status} now."
     return StatementError("WRONG_STATUS", message)
 
 

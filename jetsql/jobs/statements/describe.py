@@ -168,7 +168,7 @@ def _pairs(prefix: str, values: Mapping[str, str]) -> Iterator[Fact]:
 
 def _status(job: Job) -> str:
     goal = StopGoal.RESTART if is_rescaling(job) else job.stop_goal
-    return f"{job.status.value} ({goal.value})" if goal is not None else job.status.value
+    return f"{job.status.value} ({goal.value})" if goal is not None else job.shown_status
 
 
 def _began(trigger: ReportedTrigger | None) -> float | None:
@@ -281,23 +281,23 @@ def show_history(manager: Manager, statement: ShowJobHistory) -> Table:
     """Return the history of a job, oldest row first."""
     job = find_job(manager, statement.name).job
     shows_text = sees_texts(manager, job)
-    rows = (_history_row(manager, row, shows_text) for row in manager.store.history(job.id))
+    rows = (_history_row(manager, row, shows_text, job.is_dropped) for row in manager.store.history(job.id))
     return Table(HISTORY_COLUMNS, tuple(rows))
 
 
 def history_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
     """Return the rows of `jetsql.job_history`: the history of all jobs, oldest row first."""
-    jobs = {job.id: (job.name, sees_texts(manager, job)) for job in visible_jobs(manager, manager.store.all_jobs())}
+    jobs = {job.id: (job, sees_texts(manager, job)) for job in visible_jobs(manager, manager.store.all_jobs())}
     for row in manager.store.history():
         if row.job_id not in jobs:
             continue
-        name, shows_text = jobs[row.job_id]
+        job, shows_text = jobs[row.job_id]
         origin = (None, None) if row.by is None else (row.by.endpoint or None, row.by.address or None)
-        yield (name, row.job_id, *_history_row(manager, row, shows_text), *origin)
+        yield (job.name, row.job_id, *_history_row(manager, row, shows_text, job.is_dropped), *origin)
 
 
-def _history_row(manager: Manager, row: HistoryRow, shows_text: bool) -> tuple[Value, ...]:
-    before = row.from_status.value if row.from_status is not None else None
+def _history_row(manager: Manager, row: HistoryRow, shows_text: bool, is_dropped: bool) -> tuple[Value, ...]:
+    before, after = row.shown_before(is_dropped), row.shown_status(is_dropped)
     by = row.by.user if row.by is not None else None
     message = visible_text(manager, row.message) if shows_text else None
-    return (row.time, row.event, before, row.to_status.value, row.run, by, message)
+    return (row.time, row.event, before, after, row.run, by, message)

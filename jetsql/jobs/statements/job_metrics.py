@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.model.job import Job, RuleCount, Status
+from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.job import RUNNING_STATUSES, Job, RuleCount
+from jetsql.jobs.model.job_counts import newest_of_names
 from jetsql.jobs.model.redaction import redact_urls
 from jetsql.jobs.statements.command_result import describe_error
 from jetsql.jobs.statements.lookup import live_views, sees_texts, visible_cause, visible_jobs
+from jetsql.jobs.store.job_lag import JobLag, current_lag
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.output.counts import counted
 from jetsql.resultset import Cell, Column
@@ -83,7 +86,7 @@ class JobMetrics:
 
     id: str
     name: str
-    status: Status
+    status: str  # see `Job.shown_status`
     runs: int  # the number of runs
     attempts: int  # consecutive restarts without progress
     totals: Totals  # since the engine started
@@ -91,6 +94,12 @@ class JobMetrics:
     watermark_delay: float | None  # seconds from the watermark to now
     last_error: str | None  # the error with its hint
     rules: tuple[RuleCount, ...] = ()  # of the job's rules
+    lag: JobLag | None = None  # None when it is unknown, and for an ended job
+
+    @property
+    def runs_now(self) -> bool:
+        """Return whether the job runs, so that its rates are current."""
+        return self.status in RUNNING_STATUSES
 
 
 def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
@@ -98,14 +107,16 @@ def job_metrics(manager: Manager) -> tuple[JobMetrics, ...]:
 
     Ended jobs are included so that monitoring sees failed jobs.
     """
-    jobs = {view.job.id: view.job for view in live_views(manager)}
-    names = {job.name.casefold() for job in jobs.values()}
-    stored = visible_jobs(manager, manager.store.all_jobs())
-    for job in sorted(stored, key=lambda job: job.id, reverse=True):
-        if job.name.casefold() not in names:
-            names.add(job.name.casefold())
-            jobs[job.id] = job
-    return tuple(measure_job(manager, jobs[job_id]) for job_id in sorted(jobs))
+    live = [view.job for view in live_views(manager)]
+    ended = visible_jobs(manager, reversed(manager.store.ended_jobs()))
+    shown = [*live, *newest_of_names(ended, lambda job: job.name, (job.name for job in live))]
+    return tuple(measure_job(manager, job) for job in sorted(shown, key=lambda job: job.id))
+
+
+def rate_of(view: JobView | None) -> float | None:
+    """Return the rows per second of a job's newest batch; 0 without rows, None when the job does not run."""
+    runs = view is not None and view.job.status in RUNNING_STATUSES
+    return view.stats.rows_per_second if runs and view is not None else None
 
 
 def measure_job(manager: Manager, job: Job) -> JobMetrics:
@@ -116,7 +127,9 @@ def measure_job(manager: Manager, job: Job) -> JobMetrics:
     totals = manager.metrics.totals(job.id)
     error = describe_error(visible_cause(manager, job)) or None
     counts = count_rules(job)
-    return JobMetrics(job.id, job.name, job.status, job.run, job.attempts, totals, latest, delay, error, counts)
+    lag = current_lag(job, latest, manager.clock())
+    status = job.shown_status
+    return JobMetrics(job.id, job.name, status, job.run, job.attempts, totals, latest, delay, error, counts, lag)
 
 
 def count_rules(job: Job) -> tuple[RuleCount, ...]:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jetsql.errors import Span
 from jetsql.jobs.access.access_records import Right
+from jetsql.jobs.alerts.alert_conditions import condition_text
+from jetsql.jobs.alerts.alert_records import AlertMessage
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
+from jetsql.jobs.model.cluster_member import EngineRecord, Member
 from jetsql.jobs.model.history_row import HistoryRow
-from jetsql.jobs.model.job import Job, Snapshot
+from jetsql.jobs.model.job import Job, Snapshot, name_key
+from jetsql.jobs.statements.alerts.show_alerts import ALERT_COLUMNS, alert_rows
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import describe
 from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics, measure_job
@@ -25,8 +29,10 @@ from jetsql.jobs.statements.lookup import (
     live_views,
     sees_texts,
     shown_owner,
+    visible_alerts,
     visible_job,
     visible_jobs,
+    visible_messages,
     visible_snapshot,
     visible_snapshots,
     visible_text,
@@ -35,6 +41,26 @@ from jetsql.jobs.statements.metrics_sample import JobSample, sample_job, sample_
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import DescribeJob, Name
 from jetsql.resultset import Cell
+
+
+@dataclass(frozen=True)
+class JobChange:
+    """A row of the history of a job."""
+
+    job_id: str
+    job: str  # its name
+    status: str  # after the event, as users see it
+    row: HistoryRow
+
+
+@dataclass(frozen=True)
+class FiringAlert:
+    """An alert whose condition a job meets."""
+
+    alert: str
+    job: str
+    condition: str  # as in CREATE ALERT
+    since: float  # seconds since the epoch
 
 
 class JobQueries:
@@ -109,6 +135,70 @@ class JobQueries:
         """Return the name of the owner of a job or a snapshot, see `lookup.shown_owner`."""
         return shown_owner(self._manager, owner)
 
+    # --- the engine --------------------------------------------------------------------------------------------------
+
+    @property
+    def started(self) -> float:
+        """Return when this engine has begun to lead the jobs, in seconds since the epoch."""
+        return self._manager.started
+
+    def members(self) -> Sequence[Member]:
+        """Return the members as SHOW MEMBERS does; none without the right MONITOR."""
+        return self._manager.runtime.members() if self._manager.access.has_right(Right.MONITOR) else ()
+
+    def engines(self) -> Sequence[EngineRecord]:
+        """Return the engines of the store as SHOW ENGINES does; none without the right MONITOR."""
+        return self._manager.store.engines() if self._manager.access.has_right(Right.MONITOR) else ()
+
+    def recent_changes(self, seconds: float, most: int) -> Sequence[JobChange]:
+        """Return the newest rows of the histories of all jobs that the caller has a right on, newest first.
+
+        seconds: the time before now from which on rows are wanted. most: the limit of rows that are read
+        """
+        since = self._manager.clock() - seconds
+        jobs: dict[str, Job | None] = {}
+        changes = []
+        for row in self._manager.store.newest_history(most):
+            if row.time < since:
+                break
+            if row.job_id not in jobs:
+                view = self._manager.registry.get(row.job_id)
+                jobs[row.job_id] = self.stored(row.job_id) if view is None else view.job
+            job = jobs[row.job_id]
+            if job is not None and self._manager.access.sees_job(job):
+                text = visible_text(self._manager, row.message) if self.may_operate(job) else ""
+                changes.append(
+                    JobChange(job.id, job.name, row.shown_status(job.is_dropped), replace(row, message=text))
+                )
+        return changes
+
+    def firing_alerts(self) -> Sequence[FiringAlert]:
+        """Return the conditions of the caller's alerts that are met now, the newest first."""
+        alerts = self._manager.alerts
+        found = [
+            FiringAlert(alert.name, job, condition_text(alert.condition), state.since)
+            for alert in visible_alerts(self._manager)
+            for job, state in alerts.states(alert).items()
+            if state.firing
+        ]
+        return sorted(found, key=lambda each: -each.since)
+
+    def alerts(self) -> Sequence[Mapping[str, Cell]]:
+        """Return the rows of SHOW ALERTS, by the names of its columns."""
+        return [dict(zip((each.name for each in ALERT_COLUMNS), row, strict=True)) for row in alert_rows(self._manager)]
+
+    def alert_messages(self, alert: str, most: int | None) -> tuple[Sequence[AlertMessage], int]:
+        """Return the newest messages of the caller's alerts, newest first, and the number of all of them.
+
+        alert: the name of one; empty for all. most: the limit of messages; None for none
+        """
+        found = [
+            message
+            for message in visible_messages(self._manager)
+            if not alert or name_key(message.alert) == name_key(alert)
+        ]
+        return found[::-1][:most], len(found)
+
     # --- rights ------------------------------------------------------------------------------------------------------
 
     @property
@@ -145,6 +235,11 @@ class JobQueries:
     def all_samples(self) -> tuple[JobSample, ...]:
         """Return a sample of each job of `all_metrics`."""
         return sample_jobs(self._manager)
+
+    def run_began(self, job: Job) -> float | None:
+        """Return when the newest run of a live job was started, in seconds since the epoch; None if it has ended."""
+        view = self._manager.registry.get(job.id)
+        return None if view is None else view.stats.run_began
 
     def latest_batch(self, job_id: str) -> BatchMetrics | None:
         """Return the metrics of a job's newest batch, from memory; None for a job without one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 from jetsql.errors import Span, StatementError
 from jetsql.jobs.access.access_records import Right
 from jetsql.jobs.access.access_state import alert_object, table_object
-from jetsql.jobs.alerts.alert_records import AlertRecord
+from jetsql.jobs.alerts.alert_records import AlertMessage, AlertRecord
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.ids import canonical_id
@@ -55,6 +55,14 @@ def owns_alert(manager: Manager, alert: AlertRecord) -> bool:
 def visible_alerts(manager: Manager) -> tuple[AlertRecord, ...]:
     """Return the alerts of the caller, or all for an admin, by name."""
     return tuple(alert for alert in manager.alerts.all if owns_alert(manager, alert))
+
+
+def visible_messages(manager: Manager) -> Iterator[AlertMessage]:
+    """Yield the messages of the caller's alerts, oldest first; for an admin also those of dropped alerts."""
+    own = {alert.id for alert in visible_alerts(manager)}
+    for message in manager.store.alert_messages():
+        if manager.access.is_admin or message.alert_id in own:
+            yield message
 
 
 def visible_snapshots(manager: Manager) -> tuple[Snapshot, ...]:
@@ -129,8 +137,8 @@ def sees_texts(manager: Manager, job: Job) -> bool:
 def visible_cause(manager: Manager, job: Job) -> Cause | None:
     """Return the last error of a job as the caller may see it: only its condition without the right to the texts."""
     cause = job.cause
-    if cause is None:
-        return None
+    if cause is None or job.is_dropped:
+        return cause
     if not sees_texts(manager, job):
         return Cause(HIDDEN_ERROR, cause.condition, cause.sqlstate, cause.batch, cause.retryable)
     message, where, hint = (visible_text(manager, text) for text in (cause.message, cause.where, cause.hint))

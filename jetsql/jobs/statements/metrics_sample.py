@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
-from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics
+from jetsql.jobs.statements.job_metrics import JobMetrics, job_metrics, rate_of
 from jetsql.jobs.store.metrics import BatchMetrics
 
 RATES: Final = 30
@@ -27,7 +27,7 @@ class JobSample:
 
     metrics: JobMetrics
     rows_per_second: float | None  # of the newest batch; 0 without rows, None when the job does not run
-    rates: tuple[float, ...]  # rows per second in the last `RATES` intervals, newest last
+    rates: tuple[float, ...]  # rows per second in the last `RATES` intervals, newest last; empty when it does not run
 
 
 def sample_jobs(manager: Manager) -> tuple[JobSample, ...]:
@@ -37,9 +37,10 @@ def sample_jobs(manager: Manager) -> tuple[JobSample, ...]:
 
 def sample_job(manager: Manager, metrics: JobMetrics) -> JobSample:
     """Return a sample of one job, from memory only."""
-    view = manager.registry.get(metrics.id)
-    rate = None if view is None else view.stats.rows_per_second
+    rate = rate_of(manager.registry.get(metrics.id))
     now = manager.clock()
+    if not metrics.runs_now:
+        return JobSample(metrics, None, ())
     return JobSample(metrics, rate, rates(manager.metrics.since(metrics.id, now - RATES * RATE_SECONDS), now))
 
 

@@ -11,12 +11,13 @@ from typing import Final
 
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.manager.job_registry import JobView
-from jetsql.jobs.model.job import Job, Plan, RunId, Snapshot, Status, name_key
+from jetsql.jobs.model.job import Job, Plan, RunId, Snapshot, name_key
 from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.command_result import describe_not_running
 from jetsql.jobs.statements.describe import create_text
+from jetsql.jobs.statements.job_metrics import rate_of
 from jetsql.jobs.statements.lookup import (
     find_job,
     find_live_job,
@@ -29,19 +30,19 @@ from jetsql.jobs.statements.lookup import (
     visible_plan,
     visible_snapshots,
 )
-from jetsql.jobs.store.metrics import BatchMetrics, Totals
+from jetsql.jobs.store.job_lag import current_lag, describe_lag
+from jetsql.jobs.store.metrics import Totals
 from jetsql.language.statement import Name, ShowJobs, ShowSnapshots
-from jetsql.output.counts import counted
 from jetsql.resultset import Cell, Column, Table, Value
 
 JOB_COLUMNS: Final = (
     Column("id", comment="ascending in time; statements accept it, as a string, instead of the name"),
     Column("name", comment="unique among live jobs"),
-    Column("status", comment="the status in Hazelcast Jet's terms; FAILED and COMPLETED are final"),
+    Column("status", comment="the status in Hazelcast Jet's terms; FAILED, COMPLETED and DROPPED are final"),
     Column("submission_time", "timestamp", "when CREATE JOB created it"),
     Column("delivery", comment="the delivery guarantee as a phrase"),
     Column("rows_per_second", "double", "of the newest batch; 0 when there were no rows, NULL when it does not run"),
-    Column("lag", comment="rows in its sources after the newest batch, and how long they have waited"),
+    Column("lag", comment="unread rows of its sources, and how long the oldest waits; NULL if unknown"),
     Column("last_error", comment="the last error, or why it does not run, and what to do"),
 )
 
@@ -145,30 +146,17 @@ def _more_cells(
 
 def _job_row(manager: Manager, view: JobView) -> tuple[Value, ...]:
     job = view.job
-    # The lag of a job that does not run is outdated.
-    latest = manager.metrics.latest(job.id) if job.status in (Status.RUNNING, Status.COMPLETING) else None
+    lag = current_lag(job, manager.metrics.latest(job.id), manager.clock())
     return (
         job.id,
         job.name,
-        job.status.value,
+        job.shown_status,
         job.submission_time,
         GUARANTEE_TEXTS[job.plan.guarantee],
-        view.stats.rows_per_second,
-        None if latest is None else describe_lag(latest),
+        rate_of(view),
+        describe_lag(lag),
         describe_not_running(replace(job, cause=visible_cause(manager, job)), len(manager.members)) or None,
     )
-
-
-def describe_lag(measure: BatchMetrics) -> str | None:
-    """Return the lag as text, by source if there is more than one; None when no source reports it."""
-    several = len(measure.lag) > 1
-    texts = []
-    for source, lag in measure.lag.items():
-        seconds = measure.lag_seconds.get(source)
-        rows = counted(lag, "row", str(lag))
-        text = f"{rows}, {seconds:.1f} s" if lag and seconds is not None else rows
-        texts.append(f"{source}: {text}" if several else text)
-    return "; ".join(texts) or None
 
 
 def show_snapshots(manager: Manager, statement: ShowSnapshots) -> Table:

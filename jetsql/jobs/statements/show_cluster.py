@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from jetsql.jobs.model.engine_record import Role
+from jetsql.jobs.model.cluster_member import Role
 from jetsql.language.statement import ShowEngines, ShowMembers
 from jetsql.resultset import Column, Table, Value
 

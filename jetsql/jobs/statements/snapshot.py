@@ -127,7 +127,7 @@ def _write_from_running_job(manager: Manager, job: Job, request: SnapshotRequest
 
 
 def _failure(job: Job, name: Name, reason: str) -> StatementError:
-    message = f"The snapshot {name} was not created; job {job.name} is {job.status.value}. {reason}"
+    message = f"The snapshot {name} was not created; job {job.name} is {job.shown_status}. {reason}"
     return StatementError("SNAPSHOT_FAILED", message, place=name.place)
 
 

@@ -133,7 +133,7 @@ def _not_reached(manager: Manager, view: JobView, wait: _WaitCondition, seconds:
         reason, hint = ".", "Start it with RESUME JOB."
         if job.cause is not None:
             reason, hint = f": {error_text(job.cause)}", remedy(job.cause)
-        message = f"Job {job.name} is {job.status.value}{reason}"
+        message = f"Job {job.name} is {job.shown_status}{reason}"
         return StatementError("WRONG_STATUS", message, place=name.place, hint=hint)
     message = (
         f"Job {job.name} did not reach {wait.description} within {seconds:g} s. {_describe_progress(manager, view)}"
@@ -159,7 +159,7 @@ def _describe_progress(manager: Manager, view: JobView) -> str:
     rate = "" if facts.rows_per_second is None else f", at {facts.rows_per_second:g} rows/s"
     error = f" Its last error: {describe_error(job.cause)}" if job.cause else ""
     waits = f" {describe_missing_members(job, len(manager.members))}" if job.waiting_for_members else ""
-    return f"It is {job.status.value}; {batch}{began}{rate}.{waits}{error}"
+    return f"It is {job.shown_status}; {batch}{began}{rate}.{waits}{error}"
 
 
 def _success_message(view: JobView) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar
 
 from jetsql.errors import EngineError
-from jetsql.jobs.model.engine_record import EngineRecord
+from jetsql.jobs.model.cluster_member import EngineRecord
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, Snapshot, Status
 from jetsql.jobs.model.leadership import Leadership

@@ -22,7 +22,7 @@ from jetsql.home.storage import Storage
 from jetsql.jobs.access.access_state import AccessState
 from jetsql.jobs.access.connection_records import ConnectionRecord, SecretRecord, StoredConnections
 from jetsql.jobs.alerts.alert_records import AlertChange, AlertMessage, AlertRecord, StoredAlerts
-from jetsql.jobs.model.engine_record import EngineRecord
+from jetsql.jobs.model.cluster_member import EngineRecord
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import Job, RunId, Snapshot, Status, name_key
@@ -303,6 +303,11 @@ class Store:
         wanted = sa.select(HISTORY).order_by(HISTORY.c.number)
         if job_id is not None:
             wanted = wanted.where(HISTORY.c.job == job_id)
+        return tuple(self._history_row(row) for row in self._rows(wanted))
+
+    def newest_history(self, most: int) -> tuple[HistoryRow, ...]:
+        """Return the newest rows of the histories of all jobs, newest first. most: the limit of rows"""
+        wanted = sa.select(HISTORY).order_by(HISTORY.c.number.desc()).limit(most)
         return tuple(self._history_row(row) for row in self._rows(wanted))
 
     def run_starts(self) -> dict[RunId, float]:

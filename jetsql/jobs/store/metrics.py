@@ -46,6 +46,11 @@ class BatchMetrics:
     lag_seconds: Mapping[str, float] = field(default_factory=dict)  # by source, about how long the oldest has waited
     sink_rows: Mapping[str, int] = field(default_factory=dict)  # by sink, the rows written, of a job with several
 
+    @property
+    def committed(self) -> float:
+        """Return when the batch was committed, in seconds since the epoch."""
+        return self.time + (self.trigger_ms or 0) / 1000
+
 
 _SUMS: Final = (
     "batches",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from jetsql.errors import EngineError
 from jetsql.home.private_files import MODE
 from jetsql.home.store_note import STORE
-from jetsql.jobs.model.engine_record import EngineRecord, Role, new_engine_id
+from jetsql.jobs.model.cluster_member import EngineRecord, Role, new_engine_id
 from jetsql.jobs.model.leadership import Leadership
 from jetsql.jobs.store.database import LEASE_NUMBER, Reading, StoreContents, StoreDatabase
 from jetsql.version import VERSION

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from jetsql.client.background_connection import (
 )
 from jetsql.client.background_threads import FailureHandler, run_until_stopped
 from jetsql.errors import EngineError, ReportedError
-from jetsql.jobs.model.job import CANCELLED, Status
+from jetsql.jobs.model.job_counts import JobCounts, JobGroup, count_jobs, describe_counts, newest_of_names
 
 POLL_SECONDS: Final = 2.0
 IDLE_SECONDS: Final = 120.0
@@ -26,39 +25,10 @@ IDLE_SECONDS: Final = 120.0
 IDLE_POLL_SECONDS: Final = 60.0
 
 
-@dataclass(frozen=True)
-class JobCounts:
-    """The number of jobs by their state."""
-
-    running: int = 0
-    suspended: int = 0
-    suspended_by_error: int = 0
-    failed: int = 0  # without a newer job of the same name
-    in_transition: int = 0  # starting, completing or waiting for executors
-
-
-def count_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
+def count_listed_jobs(jobs: Iterable[Mapping[str, Any]]) -> JobCounts:
     """Count the jobs of `GET /v1/jobs?all=true`, which lists the newest first."""
-    counts = dict.fromkeys(("running", "suspended", "suspended_by_error", "failed", "in_transition"), 0)
-    names: set[str] = set()
-    for job in jobs:
-        newest = job["name"].lower() not in names
-        names.add(job["name"].lower())
-        kind = _classify_job(job)
-        if kind and (newest or kind != "failed"):
-            counts[kind] += 1
-    return JobCounts(**counts)
-
-
-def _classify_job(job: Mapping[str, Any]) -> str:
-    status, error = job["status"], job["last_error"]
-    if status == Status.RUNNING:
-        return "running"
-    if status in (Status.SUSPENDED, Status.SUSPENDED_EXPORTING_SNAPSHOT):
-        return "suspended_by_error" if error else "suspended"
-    if status == Status.FAILED:
-        return "" if error is None or CANCELLED.message in error else "failed"
-    return "" if status == Status.COMPLETED else "in_transition"
+    newest = newest_of_names(jobs, lambda job: str(job["name"]))
+    return count_jobs((job["status"], bool(job["last_error"])) for job in newest)
 
 
 class JobPoller:
@@ -116,7 +86,9 @@ class JobPoller:
             self._publish(None)
             return
         try:
-            self._publish(count_jobs(self._background.open_for(engine).request("GET", "/v1/jobs?all=true")["jobs"]))
+            self._publish(
+                count_listed_jobs(self._background.open_for(engine).request("GET", "/v1/jobs?all=true")["jobs"])
+            )
             self._background.keep_session_alive()
         except EngineError as error:
             if error.condition == "JETSQL.ENGINE_NOT_REACHABLE":  # a busy engine is not lost
@@ -150,15 +122,16 @@ def _render_engine(state: ConnectionState) -> StyleAndTextTuples:
     return [("class:bar.bad", state.activity), ("class:bar.hint", " (the next statement connects)")]
 
 
+_STYLES: Final[Mapping[JobGroup, str]] = {
+    JobGroup.RUNNING: "class:bar.good",
+    JobGroup.IN_TRANSITION: "class:bar.moving",
+    JobGroup.SUSPENDED: "class:bar.moving",
+    JobGroup.SUSPENDED_BY_ERROR: "class:bar.bad",
+    JobGroup.FAILED: "class:bar.bad",
+}
+"""The styles of the groups that the bar shows."""
+
+
 def _render_jobs(jobs: JobCounts) -> list[tuple[str, str]]:
-    parts = [("class:bar.good" if jobs.running else "", f"{jobs.running} running")]
-    if jobs.in_transition:
-        parts.append(("class:bar.moving", f"{jobs.in_transition} in transition"))
-    stopped = jobs.suspended + jobs.suspended_by_error
-    if jobs.suspended_by_error:
-        parts.append(("class:bar.bad", f"{stopped} suspended ({jobs.suspended_by_error} by an error)"))
-    elif stopped:
-        parts.append(("class:bar.moving", f"{stopped} suspended"))
-    if jobs.failed:
-        parts.append(("class:bar.bad", f"{jobs.failed} failed"))
-    return parts
+    styles = _STYLES if jobs.running else {**_STYLES, JobGroup.RUNNING: ""}
+    return [(styles[group], text) for group, text in describe_counts(jobs) if group in styles]

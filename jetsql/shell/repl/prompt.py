@@ -22,11 +22,12 @@ from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.output import ColorDepth
 
 from jetsql.client.background_connection import ConnectionState
+from jetsql.jobs.model.job_counts import JobCounts
 from jetsql.output.terminal_text import printable, width
 from jetsql.shell.input.input_history import FileHistory
 from jetsql.shell.output.colours import load_style, use_colours
 from jetsql.shell.output.highlighting import SqlLexer
-from jetsql.shell.output.status_bar import JobCounts, render_bar
+from jetsql.shell.output.status_bar import render_bar
 from jetsql.shell.repl.keys import KeyPace, create_key_bindings
 from jetsql.shell.settings.shell_settings import ShellSettings
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job_counts import JobGroup, group_of
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 
@@ -22,16 +22,16 @@ class TopJob:
     rates: tuple[float, ...] = ()  # rows per second of the last minute, the newest last
     batch: int | None = None  # the number of the newest batch
     batch_seconds: float | None = None  # the duration of the newest batch
-    lag: int | None = None  # unread input, in the sources' units
-    event_lag: float | None = None  # the age of the newest event, in seconds
+    lag: int | None = None  # unread rows, see `jobs.store.job_lag`
     state_rows: int | None = None
     state_bytes: int | None = None
     error: str = ""
-    lag_seconds: float | None = None  # the age of the oldest unread input
+    lag_seconds: float | None = None  # how long the oldest unread row has waited
+    unread_seconds: float | None = None  # since a job that does not run has read its sources
 
     @property
-    def has_ended(self) -> bool:
-        return self.status in (Status.FAILED, Status.COMPLETED)
+    def group(self) -> JobGroup:
+        return group_of(self.status, bool(self.error))
 
 
 def parse_job(metrics: Mapping[str, Any]) -> TopJob:
@@ -47,7 +47,7 @@ def parse_job(metrics: Mapping[str, Any]) -> TopJob:
         batch_seconds=metrics["batch_seconds"],
         lag=sum(lag.values()) if lag else None,
         lag_seconds=max(metrics["lag_seconds"].values(), default=None),
-        event_lag=metrics["event_time_lag"],
+        unread_seconds=metrics["unread_seconds"],
         state_rows=metrics["state_rows"],
         state_bytes=metrics["state_bytes"],
         error=" ".join((metrics["last_error"] or "").split()),

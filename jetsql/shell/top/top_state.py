@@ -6,13 +6,15 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job_counts import JobGroup
 from jetsql.shell.top.top_jobs import TopJob
+
+E = TypeVar("E", bound=Enum)
 
 
 class SortOrder(Enum):
@@ -24,6 +26,21 @@ class SortOrder(Enum):
     LAG = "lag"
     BATCH = "batch time"
     STATE = "state"
+
+
+class JobsShown(Enum):
+    """The jobs in the list."""
+
+    NOT_DROPPED = "without dropped jobs"
+    ALL = "all jobs"
+    LIVE = "live jobs"
+
+
+_HIDDEN: Final[Mapping[JobsShown, Sequence[JobGroup]]] = {
+    JobsShown.NOT_DROPPED: (JobGroup.DROPPED,),
+    JobsShown.ALL: (),
+    JobsShown.LIVE: (JobGroup.FAILED, JobGroup.COMPLETED, JobGroup.DROPPED),
+}
 
 
 class ScreenMode(Enum):
@@ -63,7 +80,7 @@ class TopState:
     connection_error: str = ""  # empty while the engine answers
     selected: str = ""  # the id of a job
     sort_order: SortOrder = SortOrder.STATUS
-    shows_ended: bool = True  # show jobs that have ended
+    jobs_shown: JobsShown = JobsShown.NOT_DROPPED
     filter: str = ""  # a text that name, status or error must contain
     mode: ScreenMode = ScreenMode.LIST
     question: Action | None = None  # to be confirmed
@@ -79,25 +96,13 @@ class TopState:
         return next((job for job in visible_jobs(self) if job.id == self.selected), None)
 
 
-_RANK: Final[Mapping[str, int]] = {
-    status: rank
-    for rank, status in enumerate(
-        (
-            Status.FAILED,
-            Status.SUSPENDED,
-            Status.SUSPENDED_EXPORTING_SNAPSHOT,
-            Status.NOT_RUNNING,
-            Status.COMPLETING,
-            Status.STARTING,
-            Status.RUNNING,
-        )
-    )
-}
-_KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[float, str]]]] = {
-    SortOrder.STATUS: lambda job: (_RANK.get(job.status, len(_RANK)), job.name.lower()),
+_RANK: Final[Mapping[str, int]] = {group: rank for rank, group in enumerate(JobGroup)}
+"""The groups of jobs, those that need attention first."""
+_KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[Any, ...]]]] = {
+    SortOrder.STATUS: lambda job: (_RANK[job.group], job.name.lower()),
     SortOrder.NAME: lambda job: (0, job.name.lower()),
     SortOrder.RATE: lambda job: (-(job.rate or 0), job.name.lower()),
-    SortOrder.LAG: lambda job: (-(job.lag or job.event_lag or 0), job.name.lower()),
+    SortOrder.LAG: lambda job: (-(job.lag or 0), -(job.unread_seconds or 0), job.name.lower()),
     SortOrder.BATCH: lambda job: (-(job.batch_seconds or 0), job.name.lower()),
     SortOrder.STATE: lambda job: (-(job.state_bytes or 0), job.name.lower()),
 }
@@ -106,7 +111,8 @@ _KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[float, str]]]] = {
 def visible_jobs(state: TopState) -> tuple[TopJob, ...]:
     """Return the jobs in their order; by status, those that need attention come first."""
     filter_text = state.filter.lower()
-    shown = (job for job in state.jobs if (state.shows_ended or not job.has_ended) and _matches(job, filter_text))
+    hidden = _HIDDEN[state.jobs_shown]
+    shown = (job for job in state.jobs if job.group not in hidden and _matches(job, filter_text))
     return tuple(sorted(shown, key=_KEYS[state.sort_order]))
 
 
@@ -218,8 +224,13 @@ def _ensure_selection(state: TopState) -> TopState:
 
 
 def _next_order(state: TopState) -> TopState:
-    orders = list(SortOrder)
-    return replace(state, sort_order=orders[(orders.index(state.sort_order) + 1) % len(orders)])
+    return replace(state, sort_order=_next(state.sort_order))
+
+
+def _next(member: E) -> E:
+    """Return the next member of an enumeration, after the last the first."""
+    members = list(type(member))
+    return members[(members.index(member) + 1) % len(members)]
 
 
 _MOVES: Final[Mapping[str, Callable[[int], int]]] = {
@@ -239,7 +250,7 @@ _TOGGLES: Final[Mapping[str, Callable[[TopState], TopState]]] = {
     "/": lambda state: replace(state, mode=ScreenMode.FILTER),
     "escape": lambda state: _ensure_selection(replace(state, filter="")),
     "o": _next_order,
-    "a": lambda state: _ensure_selection(replace(state, shows_ended=not state.shows_ended)),
+    "a": lambda state: _ensure_selection(replace(state, jobs_shown=_next(state.jobs_shown))),
 }
 _MODES: Final[Mapping[ScreenMode, Callable[[TopState, str, int], tuple[TopState, Action | None]]]] = {
     ScreenMode.LIST: _press_list,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job import DROPPED, Status
+from jetsql.jobs.model.job_counts import JobGroup, count_jobs, describe_counts
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 from jetsql.output.terminal_text import pad, printable, truncate, width, wrap
 from jetsql.shell.output.screen import ScreenSize
 from jetsql.shell.top.top_jobs import TopJob, sparkline
-from jetsql.shell.top.top_state import ScreenMode, TopState, visible_jobs
+from jetsql.shell.top.top_state import JobsShown, ScreenMode, TopState, visible_jobs
 
 StyledLine = list[tuple[str, str]]
 """The parts of a line: a style's class and the text."""
@@ -29,11 +29,14 @@ STYLE: Final = {
     "question": "ansiyellow bold",
 }
 
-_STATUS_STYLE: Final[Mapping[str, str]] = {
-    Status.RUNNING: "good",
-    Status.FAILED: "bad",
-    Status.SUSPENDED: "bad",
-    Status.COMPLETED: "quiet",
+_GROUP_STYLE: Final[Mapping[JobGroup, str]] = {
+    JobGroup.FAILED: "bad",
+    JobGroup.SUSPENDED_BY_ERROR: "bad",
+    JobGroup.SUSPENDED: "moving",
+    JobGroup.IN_TRANSITION: "moving",
+    JobGroup.RUNNING: "good",
+    JobGroup.COMPLETED: "quiet",
+    JobGroup.DROPPED: "quiet",
 }
 _STATUS_LABELS: Final[Mapping[str, str]] = {Status.SUSPENDED_EXPORTING_SNAPSHOT: "EXPORTING"}
 _SPARKLINE_SIZE: Final = 15
@@ -51,11 +54,12 @@ HELP: Final = (
     "Enter  show its details and history",
     "/  filter jobs by a text in name, status or error; Esc shows all",
     "o  sort by status, name, rows/s, lag, batch time, state",
-    "a  show or hide jobs that have ended",
+    "a  show dropped jobs as well, only jobs that have not ended, or all but dropped ones",
     "q, Ctrl-C  leave; jobs continue",
     "",
-    "ROWS/S, LAST MINUTE: input rows per second. LAG: unread input in the source's units and its age, or the age of",
-    "the newest event. BATCH: duration of the newest batch. STATE, MEMORY: rows and memory of the state.",
+    "ROWS/S, LAST MINUTE: input rows per second. LAG: unread rows of the sources, and how long the oldest has waited;",
+    "with > of a job that does not run: at least so many. Sources that do not report their newest offset, such as",
+    "files, have none. BATCH: duration of the newest batch. STATE, MEMORY: rows and memory of the state.",
 )
 
 
@@ -72,19 +76,17 @@ class _Column:
 
 
 def _status_style(job: TopJob) -> str:
-    if job.status == Status.SUSPENDED and not job.error:
-        return "moving"
-    return _STATUS_STYLE.get(job.status, "moving")
+    return _GROUP_STYLE[job.group]
 
 
 def _format_lag(job: TopJob) -> str:
     if job.lag is None:
-        return format_seconds(job.event_lag)
-    return (
-        f"{format_count(job.lag)} {format_seconds(job.lag_seconds)}"
-        if job.lag and job.lag_seconds
-        else format_count(job.lag)
-    )
+        return ""
+    if job.unread_seconds is None:
+        waits = job.lag_seconds if job.lag else None
+        return f"{format_count(job.lag)} {format_seconds(waits)}".rstrip()
+    waits = job.unread_seconds if job.lag_seconds is None else job.lag_seconds
+    return f">{format_count(job.lag)} {format_seconds(waits)}"
 
 
 def _create_columns(jobs: Sequence[TopJob]) -> list[_Column]:
@@ -150,10 +152,11 @@ def page_lines(size: ScreenSize) -> int:
 def _render_title(state: TopState, columns: int) -> StyledLine:
     if state.mode is ScreenMode.DETAIL:
         return [("title", printable(state.title))]
-    counts = Counter(_STATUS_LABELS.get(job.status, job.status).lower().replace("_", " ") for job in state.jobs)
-    counts_text = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no jobs"
+    counts = count_jobs((job.status, bool(job.error)) for job in state.jobs)
+    counts_text = ", ".join(text for _, text in describe_counts(counts)) if state.jobs else "no jobs"
     filter_text = f", with {state.filter!r}" if state.filter and state.mode is not ScreenMode.FILTER else ""
-    left = f"{counts_text}; by {state.sort_order.value}{filter_text}"
+    shown_text = "" if state.jobs_shown is JobsShown.NOT_DROPPED else f", {state.jobs_shown.value}"
+    left = f"{counts_text}; by {state.sort_order.value}{shown_text}{filter_text}"
     room = columns - len(state.updated_at) - 1
     return [("title", pad(truncate(left, room), max(room, 0))), ("quiet", f" {state.updated_at}")]
 
@@ -191,7 +194,9 @@ def _render_job(job: TopJob, columns: list[_Column], rest: int, room: int, selec
         text = pad(truncate(column.text(job), column.size), column.size, column.right_aligned)
         parts += [(column.style(job), text), ("", "  ")]
     if rest >= _MIN_ERROR:
-        parts.append(("bad" if job.status != Status.RUNNING else "quiet", truncate(printable(job.error), rest)))
+        parts.append(
+            ("quiet" if job.status in (Status.RUNNING, DROPPED) else "bad", truncate(printable(job.error), rest))
+        )
     used = sum(width(text) for _, text in parts)
     if selected:
         return [("selected", "".join(text for _, text in parts) + " " * (room - used))]

@@ -36,7 +36,7 @@ _PLANNING_ERROR: Final = re.compile(
     re.DOTALL,
 )
 _JOBS: Final = "SELECT name, status, sink, kind, last_error, statement FROM jetsql.jobs ORDER BY id DESC"
-_FINAL: Final = ("FAILED", "COMPLETED")
+_FINAL: Final = ("FAILED", "COMPLETED", "DROPPED")
 
 
 class ApplyEngine(StatementEngine, Protocol):

@@ -36,7 +36,7 @@ def test_a_batch_job_under_way_is_suspended_and_dropped(sql: Sql, query: str) ->
     sql("RESUME JOB endless")
     until(lambda: tracker.getActiveJobsIds() != [])
     [(_, _, status, message)] = sql("DROP JOB endless")
-    assert status == "FAILED" and "The query was stopped." in message
+    assert status == "DROPPED" and "The query was stopped." in message
     until(lambda: tracker.getActiveJobsIds() == [])
     assert sql("SELECT * FROM found") == []
 

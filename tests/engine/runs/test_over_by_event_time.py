@@ -48,7 +48,7 @@ def sql(engine: EngineInstance, tmp_path: Path) -> Iterator[Sql]:
     sql("CREATE TABLE written (id INT, ts TIMESTAMP, a BIGINT, b DOUBLE, c INT) USING parquet")
     yield sql
     for row in sql("SHOW ALL JOBS"):
-        if row[2] not in ("COMPLETED", "FAILED"):
+        if row[2] not in ("COMPLETED", "DROPPED", "FAILED"):
             sql(f"DROP JOB '{row[0]}'")
     for table in ("readings", "written"):
         sql(f"DROP TABLE {table}")

@@ -194,7 +194,7 @@ def tables(
     shared_tables = Tables(sql, tmp_path_factory.mktemp("rewrites") / "events", names)
     yield shared_tables
     for row in sql("SHOW ALL JOBS"):
-        if row[2] not in ("COMPLETED", "FAILED"):
+        if row[2] not in ("COMPLETED", "DROPPED", "FAILED"):
             sql(f"DROP JOB '{row[0]}'")
     sql("USE default")
     for schema in ("streamed", "whole"):

@@ -483,7 +483,7 @@ def test_drop_does_not_wait_for_an_unreachable_server(shop: Shop) -> None:
         history = shop.sql(f"SHOW JOB HISTORY '{row[0]}'")
     finally:
         shop.server.start()
-    assert dropped[2] == "FAILED" and "Its files could not be deleted" in str(dropped[3])
+    assert dropped[2] == "DROPPED" and "Its files could not be deleted" in str(dropped[3])
     [failed] = [words for _, event, *_, words in history if event == "cleanup failed"]
     assert "cannot be reached" in failed
 

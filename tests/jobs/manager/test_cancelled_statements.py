@@ -75,7 +75,7 @@ def test_cancel_after_creation_leaves_the_job_running(bench: Bench) -> None:
     [
         ("SUSPEND JOB j", "stop", "SUSPEND JOB j", "SUSPENDED"),
         ("RESTART JOB j", "stop", "RESUME JOB j", "RUNNING"),
-        ("DROP JOB j", "stop", "DROP JOB j", "FAILED"),
+        ("DROP JOB j", "stop", "DROP JOB j", "DROPPED"),
         (NEW, "prepare_update", "WAIT FOR JOB j UNTIL BATCH 1", "RUNNING"),
     ],
 )

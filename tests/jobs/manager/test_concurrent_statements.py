@@ -51,7 +51,7 @@ def test_statement_does_not_affect_a_newer_job_of_the_name(
     owner = jobs.runtime if looks == "check_conf" else jobs.store
     between(monkeypatch, owner, looks, lambda: jobs.sql("DROP JOB j"), jobs.make, lambda: jobs.sql("SUSPEND JOB j"))
     error = jobs.error_of(text)
-    assert error.condition == "JETSQL.WRONG_STATUS" and "has ended with status FAILED" in error.message
+    assert error.condition == "JETSQL.WRONG_STATUS" and "has ended with status DROPPED" in error.message
     [newer] = jobs.store.live_jobs()
     assert newer.status is Status.SUSPENDED and newer.plan.options.given == {}
     assert jobs.sql("SHOW SNAPSHOTS").rows == ()
@@ -136,7 +136,7 @@ def test_failed_snapshot_reports_its_own_cause(jobs: JobsHarness, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("text", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("RESTART JOB j", "RUNNING"), ("DROP JOB j", "FAILED")]
+    ("text", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("RESTART JOB j", "RUNNING"), ("DROP JOB j", "DROPPED")]
 )
 @pytest.mark.parametrize("end", ["fail", "complete", "want_restart"])
 def test_a_run_that_ends_by_itself_needs_no_stop(tmp_path: Path, text: str, status: str, end: str) -> None:
@@ -218,4 +218,4 @@ def test_drop_with_snapshot_returns_after_the_job_ended(jobs: JobsHarness, monke
 
     monkeypatch.setattr(board, "wait", watched_wait)
     monkeypatch.setattr(jobs.manager.snapshot_names, "finish", tell_and_let_look)
-    assert jobs.reply("DROP JOB j WITH SNAPSHOT s")[0] == "FAILED"
+    assert jobs.reply("DROP JOB j WITH SNAPSHOT s")[0] == "DROPPED"

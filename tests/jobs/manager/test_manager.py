@@ -47,7 +47,7 @@ def test_job_life_cycle(jobs: JobsHarness) -> None:
     assert jobs.reply("RESUME JOB j") == ("RUNNING", "Resumed.")
     assert jobs.reply("RESTART JOB j") == ("RUNNING", "Restarted. The running batch was finished first.")
     assert [row[1:3] for row in jobs.sql("SHOW JOBS").rows] == [("j", "RUNNING")]
-    assert jobs.reply("DROP JOB j") == ("FAILED", "Dropped. Cancelled by user. The running batch was finished first.")
+    assert jobs.reply("DROP JOB j") == ("DROPPED", "Dropped. Cancelled by user. The running batch was finished first.")
     assert jobs.sql("SHOW JOBS").rows == ()
     assert jobs.runtime.calls[-3:] == ["stop 3", "recover 3", "discard 3"]
     assert jobs.reply("CREATE JOB j AS INSERT INTO out SELECT 1")[0] == "RUNNING"
@@ -59,7 +59,7 @@ def test_repeating_a_command_succeeds_and_says_so(jobs: JobsHarness) -> None:
     jobs.sql("SUSPEND JOB j")
     assert jobs.reply("SUSPEND JOB j") == ("SUSPENDED", "The job is already suspended.")
     jobs.sql("DROP JOB j")
-    assert jobs.reply("DROP JOB j") == ("FAILED", "The job has already ended with status FAILED.")
+    assert jobs.reply("DROP JOB j") == ("DROPPED", "The job has already ended with status DROPPED.")
     assert jobs.sql("DROP JOB IF EXISTS k").rows == ((None, "k", None, "There is no job named k; nothing to drop."),)
 
 
@@ -67,8 +67,8 @@ def test_repeating_a_command_succeeds_and_says_so(jobs: JobsHarness) -> None:
     ("before", "statement", "message"),
     [
         ("SUSPEND JOB j", "RESTART JOB j", "Job j is suspended and has no run to restart."),
-        ("DROP JOB j", "SUSPEND JOB j", "Job j has ended with status FAILED."),
-        ("DROP JOB j", "RESUME JOB j", "Job j has ended with status FAILED."),
+        ("DROP JOB j", "SUSPEND JOB j", "Job j has ended with status DROPPED."),
+        ("DROP JOB j", "RESUME JOB j", "Job j has ended with status DROPPED."),
         ("SHOW JOBS", "ALTER JOB j OPTIONS ('restartAttempts'='1')", "Job j has status RUNNING, but options"),
     ],
 )
@@ -214,7 +214,7 @@ def test_a_retry_comes_when_its_delay_is_over(tmp_path: Path) -> None:
         ("SUSPEND JOB j", "SUSPENDED", "Suspended by user while the job was waiting to start."),
         ("RESUME JOB j", "RUNNING", "Resumed."),
         ("RESTART JOB j", "RUNNING", "Restarted."),
-        ("DROP JOB j", "FAILED", "Dropped. Cancelled by user; its state is deleted."),
+        ("DROP JOB j", "DROPPED", "Dropped. Cancelled by user; its state is deleted."),
     ],
 )
 def test_job_waiting_for_retry_obeys_immediately(tmp_path: Path, statement: str, status: str, message: str) -> None:
@@ -302,7 +302,7 @@ def test_drop_overrides_a_restart_and_other_statements_are_refused(jobs: JobsHar
         wait_goal(jobs, job_id, StopGoal.CANCEL)
         for statement in ("SUSPEND JOB j", "RESUME JOB j", "RESTART JOB j"):
             assert "is being dropped" in jobs.error_of(statement).message
-    assert dropping.result(20).rows[0][2] == "FAILED"
+    assert dropping.result(20).rows[0][2] == "DROPPED"
     assert "cancelled by user" in str(restarting.exception(20))
 
 
@@ -461,7 +461,7 @@ def test_concurrent_sessions(jobs: JobsHarness) -> None:
     for thread in threads:
         thread.join(60)
     rows = jobs.sql("SHOW ALL JOBS").rows
-    assert [row[2] for row in rows] == ["FAILED"] * 12
+    assert [row[2] for row in rows] == ["DROPPED"] * 12
     assert [row[0] for row in rows] == sorted((str(row[0]) for row in rows), reverse=True)
     assert all(not run.alive for run in jobs.runtime.runs.values())
 

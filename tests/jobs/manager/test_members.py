@@ -125,7 +125,7 @@ def test_a_waiting_job_can_be_suspended_resumed_replaced_and_dropped(cluster: Jo
     assert cluster.wait_status(job_id, Status.RUNNING).version.statement.endswith(body)
     cluster.runtime.leave("5")
     cluster.wait_status(job_id, Status.NOT_RUNNING)
-    assert cluster.reply("DROP JOB j")[0] == "FAILED"
+    assert cluster.reply("DROP JOB j")[0] == "DROPPED"
 
 
 def test_alter_computes_the_quorum_again(cluster: JobsHarness) -> None:

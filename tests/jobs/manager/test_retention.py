@@ -151,7 +151,7 @@ def test_recently_ended_job_is_kept_for_a_while(tmp_path: Path) -> None:
         jobs.sql(CREATE.format("goes"))
         jobs.sql("DROP JOB goes")
         pass_time(jobs, clock, 30)
-        assert jobs.describe("DESCRIBE JOB goes")["status"] == "FAILED"
+        assert jobs.describe("DESCRIBE JOB goes")["status"] == "DROPPED"
         forgotten(jobs, clock, "goes")
         assert names(jobs.store) == ["stays"]
 
@@ -167,7 +167,7 @@ def test_ended_job_is_kept_while_statements_wait_for_it(tmp_path: Path) -> None:
             pass_time(jobs, clock, 61)
             pass_time(jobs, clock, 61)
             assert jobs.store.job(goes) is not None
-        assert dropped.result(20).rows[0][2] == "FAILED"
+        assert dropped.result(20).rows[0][2] == "DROPPED"
         forgotten(jobs, clock, "goes")
 
 

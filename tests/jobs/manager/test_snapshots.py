@@ -117,7 +117,7 @@ def test_failed_snapshot_is_not_listed(jobs: JobsHarness) -> None:
 def test_dropped_with_a_snapshot(jobs: JobsHarness) -> None:
     jobs.make()
     status, message = jobs.reply("DROP JOB j WITH SNAPSHOT s")
-    assert status == "FAILED" and "Snapshot s has the state as of batch 0" in str(message)
+    assert status == "DROPPED" and "Snapshot s has the state as of batch 0" in str(message)
     assert (
         jobs.runtime.calls.index("stop 1")
         < jobs.runtime.calls.index("copy_state 1")
@@ -142,7 +142,7 @@ def test_run_error_during_drop_with_snapshot(jobs: JobsHarness) -> None:
         dropping = jobs.in_background("DROP JOB j WITH SNAPSHOT s")
         jobs.runtime.wait_entered("stop")
         jobs.runtime.fail(job_id, Cause("1/0", "DIVIDE_BY_ZERO", retryable=False))
-    assert dropping.result(20).rows[0][2] == "FAILED"
+    assert dropping.result(20).rows[0][2] == "DROPPED"
     assert names(jobs) == ["s"]
 
 
@@ -161,7 +161,7 @@ def test_other_statements_during_drop_with_snapshot_are_refused(jobs: JobsHarnes
         dropping = jobs.in_background("DROP JOB j WITH SNAPSHOT s")
         jobs.runtime.wait_entered("stop")
         assert jobs.error_of(text).condition == "JETSQL.WRONG_STATUS"
-    assert dropping.result(20).rows[0][2] == "FAILED"
+    assert dropping.result(20).rows[0][2] == "DROPPED"
 
 
 def test_job_starts_from_a_snapshot_next_to_the_original(jobs: JobsHarness) -> None:
@@ -359,7 +359,7 @@ def test_undeleted_files_are_reported(jobs: JobsHarness, text: str) -> None:
     job_id = jobs.make()
     jobs.runtime.discard_errors = [OSError("no rights")]
     status, message = jobs.reply(text)
-    assert status == "FAILED" and "Its files could not be deleted; SHOW JOB HISTORY shows why." in str(message)
+    assert status == "DROPPED" and "Its files could not be deleted; SHOW JOB HISTORY shows why." in str(message)
     assert jobs.job(job_id).has_files and "no rights" in str(jobs.sql(f"SHOW JOB HISTORY '{job_id}'").rows)
 
 

@@ -280,7 +280,7 @@ def test_unreachable_sink_suspends_a_version_on_trial(jobs: JobsHarness) -> None
     assert jobs.job(job_id).version.checkpoint == 1
 
 
-@pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "FAILED")])
+@pytest.mark.parametrize(("statement", "status"), [("SUSPEND JOB j", "SUSPENDED"), ("DROP JOB j", "DROPPED")])
 def test_another_statement_ends_the_wait_of_an_update(jobs: JobsHarness, statement: str, status: str) -> None:
     jobs.make()
     jobs.runtime.hangs = True

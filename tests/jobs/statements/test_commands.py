@@ -56,7 +56,7 @@ def test_show_jobs_lists_live_ones_newest_first(jobs: JobsHarness) -> None:
     assert column(jobs.sql("SHOW JOBS"), "name") == ["a2", "a1"]
     every = jobs.sql("SHOW ALL JOBS")
     assert column(every, "name") == ["a2", "b1", "a1"]
-    assert column(every, "status") == ["RUNNING", "FAILED", "SUSPENDED"]
+    assert column(every, "status") == ["RUNNING", "DROPPED", "SUSPENDED"]
     assert column(every, "last_error") == [None, "cancelled by user", None]
     assert column(every, "delivery") == ["exactly once"] * 3
     assert column(every, "rows_per_second") == [10.0, None, None]

@@ -14,6 +14,7 @@ from jetsql.jobs.lifecycle.runtime import BatchCommitted
 from jetsql.jobs.model.job import Status
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.metrics_sample import RATE_SECONDS, RATES, JobSample, rates, sample_jobs
+from jetsql.jobs.store.job_lag import lag_of_batch
 from jetsql.jobs.store.metrics import BatchMetrics, Totals
 from jetsql.server.metrics_response import as_object
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
@@ -87,7 +88,8 @@ def test_sample_has_the_newest_batch(jobs: JobsHarness) -> None:
     assert (sample["id"], sample["name"], sample["status"]) == (job_id, "orders", "SUSPENDED")
     assert (sample["batch"], sample["batch_seconds"], sample["lag"]) == (7, 0.25, {"src": 5})
     assert (sample["state_rows"], sample["state_bytes"], sample["input_rows"]) == (3, 99, 20)  # with its first batch
-    assert len(sample["rates"]) == RATES
+    assert (sample["rates"], sample["rows_per_second"]) == ([], None)
+    assert sample["lag_is_least"] and sample["unread_seconds"] >= 0
     assert sample["last_error"] is None
 
 
@@ -110,7 +112,9 @@ def test_every_value_of_a_sample_is_in_the_response() -> None:
         lag_seconds={"a": 1.5},
         event_time_lag=2.5,
     )
-    metrics = JobMetrics("id", "j", Status.RUNNING, 4, 2, Totals(10, 20, 30, 40), latest, 0.5, "error")
+    metrics = JobMetrics(
+        "id", "j", Status.RUNNING, 4, 2, Totals(10, 20, 30, 40), latest, 0.5, "error", lag=lag_of_batch(latest)
+    )
     totals = metrics.totals
     response = as_object([JobSample(metrics, 10.0, (0.12345, 2.0))])
     assert response == {
@@ -130,6 +134,8 @@ def test_every_value_of_a_sample_is_in_the_response() -> None:
                 "batch_seconds": 0.25,
                 "lag": {"a": 5},
                 "lag_seconds": {"a": 1.5},
+                "lag_is_least": False,
+                "unread_seconds": None,
                 "event_time_lag": 2.5,
                 "watermark_delay": 0.5,
                 "state_rows": 3,

@@ -69,7 +69,7 @@ def test_values_are_of_their_columns_types(relation: object, jobs: JobsHarness) 
             assert cell is None or IS_OF[column.type](cell), (column, cell)
 
 
-def test_lag_and_totals_only_for_running_jobs(jobs: JobsHarness) -> None:
+def test_lag_of_a_suspended_job_is_a_least(jobs: JobsHarness) -> None:
     job_id = jobs.make("orders")
     time = jobs.manager.clock()
     measure = BatchMetrics(1, 7, time, input_rows=10, trigger_ms=250, late_rows=4, lag={"src": 5})
@@ -79,7 +79,7 @@ def test_lag_and_totals_only_for_running_jobs(jobs: JobsHarness) -> None:
     assert "5" in str(running["lag"]) and running["late_rows"] == 4
     jobs.sql("SUSPEND JOB orders")
     [suspended] = table(jobs, "jobs")
-    assert suspended["lag"] is None
+    assert (suspended["lag"], suspended["rows_per_second"]) == ("at least 5 rows", None)
 
 
 def test_all_jobs_are_listed_newest_first_as_in_show_jobs(jobs: JobsHarness) -> None:
@@ -92,7 +92,7 @@ def test_all_jobs_are_listed_newest_first_as_in_show_jobs(jobs: JobsHarness) -> 
     for row, facts in zip(found, shown.rows, strict=True):
         assert tuple(row[column.name] for column in shown.columns) == facts
     assert (found[0]["comment"], found[0]["end_time"]) == ("the shop's", None)
-    assert found[1]["status"] == "FAILED" and found[1]["end_time"] is not None
+    assert found[1]["status"] == "DROPPED" and found[1]["end_time"] is not None
     assert found[0]["input_rows"] is not None and found[1]["input_rows"] is None
 
 

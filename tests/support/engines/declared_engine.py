@@ -60,7 +60,7 @@ class DeclaredCatalog:
 
     def live(self, name: str) -> DeclaredJob | None:
         found = (job for job in self.jobs if name_key(job.name) == name_key(name))
-        return next((job for job in found if job.status not in ("FAILED", "COMPLETED")), None)
+        return next((job for job in found if job.status not in ("FAILED", "COMPLETED", "DROPPED")), None)
 
 
 def error(condition: str, message: str, text: str, at: str) -> ReportedError:
@@ -195,8 +195,8 @@ class DeclaredEngine:
                 self._change(text)
                 job = self.catalog.live(statement.name.text)
                 assert job is not None
-                job.status, job.last_error = "FAILED", "cancelled by user"
-                return rows(("id", "name", "status", "message"), [("1", job.name, "FAILED", "Cancelled.")])
+                job.status, job.last_error = "DROPPED", "cancelled by user"
+                return rows(("id", "name", "status", "message"), [("1", job.name, "DROPPED", "Cancelled.")])
             case ShowAlerts():
                 return rows(("name", "apply_group"), [])
             case st.CreateFunction():

@@ -71,7 +71,7 @@ class Seen:
     def with_job(self, name: str, job: LiveJob) -> Seen:
         return replace(self, live={**self.live, name: job}, ended=_without(self.ended, name))
 
-    def with_end(self, name: str, job: LiveJob, status: str = "FAILED") -> Seen:
+    def with_end(self, name: str, job: LiveJob, status: str = "DROPPED") -> Seen:
         ended = {**self.ended, name: replace(job, status=status, again=status == "COMPLETED")}
         return replace(self, live=_without(self.live, name), ended=ended)
 
@@ -93,8 +93,8 @@ def _same_jobs(ours: Mapping[str, LiveJob], real: Mapping[str, LiveJob]) -> bool
 
 
 def _same_job(ours: LiveJob, real: LiveJob) -> bool:
-    if real.status == "FAILED":
-        return same_id(ours.id, real.id) and ours.status == "FAILED"
+    if real.status in ("FAILED", "DROPPED"):
+        return same_id(ours.id, real.id) and ours.status == real.status
     return same_id(ours.id, real.id) and replace(ours, id=real.id) == real
 
 
@@ -164,7 +164,7 @@ def _create(state: Seen, form: Form, new_id: str) -> Outcome:
         return state, rejected("STATE_NOT_COMPATIBLE")
     if name in state.armed:
         disarmed = replace(state, armed=_disarmed(state, name))
-        return disarmed.with_end(name, replace(created, has_batch=bool(form["of"]))), rejected("JOB_FAILED")
+        return disarmed.with_end(name, replace(created, has_batch=bool(form["of"])), "FAILED"), rejected("JOB_FAILED")
     return state.with_job(name, created), reported(created)
 
 
@@ -221,7 +221,7 @@ def _drop(state: Seen, form: Form, job: LiveJob) -> Outcome:
         forgotten = replace(state, ended={**state.ended, name: replace(job, again=False)})
         return (state, rejected("WRONG_STATUS")) if snapshot else (forgotten, reported(job))
     kept = state.with_snapshot(snapshot, job) if snapshot else state
-    return kept.with_end(name, job), Answer("reported", "FAILED", job.id)
+    return kept.with_end(name, job), Answer("reported", "DROPPED", job.id)
 
 
 def _snapshot(state: Seen, form: Form, job: LiveJob) -> Outcome:
@@ -230,7 +230,7 @@ def _snapshot(state: Seen, form: Form, job: LiveJob) -> Outcome:
     if form["snapshot"] in state.snapshots and not form["over"]:
         return state, rejected("SNAPSHOT_ALREADY_EXISTS")
     if form["job"] not in state.live and not job.again:
-        return state, rejected("WRONG_STATUS" if job.status == "FAILED" else "SNAPSHOT_FAILED")
+        return state, rejected("WRONG_STATUS" if job.status in ("FAILED", "DROPPED") else "SNAPSHOT_FAILED")
     return state.with_snapshot(form["snapshot"], job), reported(job)
 
 

@@ -57,7 +57,7 @@ class _Moment:
             spared = replace(self, doomed=self.doomed - {name})
             job = self.state.live.get(name)
             if job is not None:
-                yield spared.then(self.state.with_end(name, job))
+                yield spared.then(self.state.with_end(name, job, "FAILED"))
             if job is None or job.status != "STARTING":
                 yield spared
 

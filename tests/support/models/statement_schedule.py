@@ -225,7 +225,7 @@ def _result(what: str, running: Future[T]) -> T:
 def _at_rest(job: Job) -> LiveJob:
     attempts = job.plan.options.given.get("restartAttempts", "")
     text = body_of(job.body.text, ends=job.plan.options.trigger is Trigger.AVAILABLE_NOW)
-    return LiveJob(job.id, job.status.value, text, attempts, job.batch is not None, can_run_again(job))
+    return LiveJob(job.id, job.shown_status, text, attempts, job.batch is not None, can_run_again(job))
 
 
 def _answer(jobs: JobsHarness, text: str) -> Answer:

@@ -17,7 +17,7 @@ from jetsql.jobs.alerts.webhook_urls import origin_of
 from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.statements.alerts.alert_statements import find_alert
 from jetsql.jobs.statements.describe import TEXT_COLUMNS
-from jetsql.jobs.statements.lookup import shown_owner, visible_alerts
+from jetsql.jobs.statements.lookup import shown_owner, visible_alerts, visible_messages
 from jetsql.language.objects.alert_statement import ShowAlerts, ShowCreateAlert, span_text
 from jetsql.resultset import Cell, Column, Table, Value
 from jetsql.secret_references import is_reference
@@ -59,9 +59,13 @@ MESSAGE_COLUMNS: Final = (
 
 def show_alerts(manager: Manager, statement: ShowAlerts) -> Table:
     """Return the alerts of the caller, or all for an admin, by name."""
+    return Table(ALERT_COLUMNS, tuple(alert_rows(manager)))
+
+
+def alert_rows(manager: Manager) -> Iterator[tuple[Value, ...]]:
+    """Return the rows of SHOW ALERTS."""
     newest = {message.alert_id: message for message in manager.store.newest_alert_messages()}
-    rows = (_alert_row(manager, alert, newest.get(alert.id)) for alert in visible_alerts(manager))
-    return Table(ALERT_COLUMNS, tuple(rows))
+    return (_alert_row(manager, alert, newest.get(alert.id)) for alert in visible_alerts(manager))
 
 
 def _alert_row(manager: Manager, alert: AlertRecord, newest: AlertMessage | None) -> tuple[Value, ...]:
@@ -103,12 +107,8 @@ def show_create_alert(manager: Manager, statement: ShowCreateAlert) -> Table:
 
 
 def messages_relation(manager: Manager) -> Iterator[tuple[Cell, ...]]:
-    """Yield the messages of the caller's alerts, oldest first; for an admin also those of dropped alerts."""
-    access = manager.access
-    own = {alert.id for alert in visible_alerts(manager)}
-    for message in manager.store.alert_messages():
-        if access.is_admin or message.alert_id in own:
-            yield _message_row(message)
+    """Return the rows of `visible_messages`."""
+    return map(_message_row, visible_messages(manager))
 
 
 def _message_row(message: AlertMessage) -> tuple[Cell, ...]:

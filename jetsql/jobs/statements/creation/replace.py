@@ -157,7 +157,7 @@ def _outcome(manager: Manager, after: JobView, checkpoint: int, compatibility: S
     if job.pending_version is not None:
         return CommandResult(job, "The update is in progress: the old version is still finishing its running batch.")
     reason = after.stats.update_message or describe_error(job.cause) or "Another statement changed the job."
-    message = f"The update of job {job.name} failed; it is {job.status.value}. {reason}"
+    message = f"The update of job {job.name} failed; it is {job.shown_status}. {reason}"
     raise StatementError("UPDATE_FAILED", message)
 
 
@@ -185,7 +185,7 @@ def explain_update(
     """Return the effect of CREATE OR REPLACE JOB on a live job, without changing it."""
     plan = keep_table_location(job, plan)
     if _is_same(job, statement, plan):
-        return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.status.value}")
+        return UpdateVerdict(UpdateKind.UNCHANGED, f"the job has this statement, and is {job.shown_status}")
     if options.values.initial_snapshot is not None:
         return UpdateVerdict(UpdateKind.REFUSED, f"the job {_NO_SNAPSHOT}")
     compatibility = compare_visible(manager, job.plan, plan)

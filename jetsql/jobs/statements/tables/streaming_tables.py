@@ -184,7 +184,7 @@ def _refresh(manager: Manager, job: Job, name: Name) -> Table:
         kind = job.version.table_kind.value if job.version.table_kind is not None else ""
         raise StatementError(
             "WRONG_STATUS",
-            f"Job {job.name} has ended with status {job.status.value}, and its state is deleted.",
+            f"Job {job.name} has ended with status {job.shown_status}, and its state is deleted.",
             place=name.place,
             hint=f"Run SHOW CREATE {kind}, and create its job again with CREATE OR REFRESH {kind}, which reads all"
             " rows again.",
@@ -237,7 +237,7 @@ def show_streaming_tables(manager: Manager, statement: ShowStreamingTables) -> T
             continue
         existing = manager.runtime.find_table(job.plan.analysis.sink.table)
         if existing is not None and existing.kind == statement.kind.value:
-            rows.append((join_table(schema), table, job.id, job.status.value))
+            rows.append((join_table(schema), table, job.id, job.shown_status))
     return Table(TABLE_COLUMNS, tuple(sorted(rows)))
 
 

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from jetsql.errors import EngineError
 from jetsql.jobs.access.access_state import AccessState
-from jetsql.jobs.model.engine_record import EngineRecord, Role, connection_name
+from jetsql.jobs.model.cluster_member import EngineRecord, Role, connection_name
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.access_rows import TABLES, decode_state
 from jetsql.jobs.store.postgresql.lease_tables import (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from jetsql.jobs.model.engine_record import EngineRecord, Role
+from jetsql.jobs.model.cluster_member import EngineRecord, Role
 from jetsql.jobs.model.leadership import LeaseTimes
 from jetsql.jobs.store.database import MOVED_TO, WRITTEN_BY
 from jetsql.jobs.store.tables import FLOAT, INTEGER, TEXT

@@ -23,7 +23,7 @@ from jetsql.errors import EngineError
 from jetsql.home.storage import Storage
 from jetsql.home.store_note import StoreNote
 from jetsql.home.store_url import StoreUrl
-from jetsql.jobs.model.engine_record import EngineRecord, connection_name, new_engine_id
+from jetsql.jobs.model.cluster_member import EngineRecord, connection_name, new_engine_id
 from jetsql.jobs.model.leadership import Leadership, LeaseTimes
 from jetsql.jobs.store.database import LEASE_NUMBER, MOVED_TO, TABLES, WRITTEN_BY, Reading, StoreDatabase
 from jetsql.jobs.store.metrics_store import MEASURES

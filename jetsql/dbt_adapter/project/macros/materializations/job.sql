@@ -137,7 +137,7 @@ as
 
 {#- Return status and last error of a job that has not ended, or none. -#}
 {% macro jetsql_live_job(job) %}
-  {%- set rows = run_query("select status, last_error from jetsql.jobs where name = " ~ jetsql_string(job) ~ " and status not in ('FAILED', 'COMPLETED')").rows -%}
+  {%- set rows = run_query("select status, last_error from jetsql.jobs where name = " ~ jetsql_string(job) ~ " and status not in ('FAILED', 'COMPLETED', 'DROPPED')").rows -%}
   {{ return({'status': rows[0][0], 'last_error': rows[0][1]} if rows else none) }}
 {% endmacro %}
 
