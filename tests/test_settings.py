@@ -117,7 +117,7 @@ def refusal(environ: dict[str, str], **flags: object) -> str:
     ("text", "part"),
     [
         ("create_wait = 3", "there is no setting 'create_wait'. Did you mean create_wait_seconds?"),
-        ("colour = 3", "Settings: home, master,"),
+        ("cheese = 3", "Settings: home, master,"),
         ("create_wait_seconds = 'soon'", "a number of seconds, 0 or more"),
         ("create_wait_seconds = true", "a number of seconds, 0 or more"),
         ("stop_deadline_seconds = nan", "a number of seconds, 0 or more"),

@@ -1,8 +1,7 @@
 // The page of a job: its parts are fetched again when it has changed, and its graph and plots move with each batch.
 import { listen } from "./live";
 import { announce, dialog } from "./dialogs";
-import { keepingFocus } from "./focus";
-import { load, loadPage } from "./refresh";
+import { load, loadPage, replaceSections } from "./refresh";
 import { Plots, type Change, type Measures } from "./plots";
 
 interface Numbers {
@@ -47,25 +46,13 @@ function startPlotButtons(root: HTMLElement, plots: Plots): void {
   };
 }
 
-/**
- * Fetch the page, and replace the parts that have changed, unless a dialog is open: it returns to the button that opened
- * it, and its end refreshes the page.
- */
+/** Fetch the page, and replace the parts that have changed. */
 async function refresh(root: HTMLElement): Promise<void> {
   const page = await loadPage();
   if (page === undefined || dialog().open) return;
   const status = root.querySelector(".status")?.textContent;
   root.dataset.state = page.querySelector<HTMLElement>("#job")?.dataset.state ?? "";
-  for (const part of page.querySelectorAll<HTMLElement>("[data-section]")) {
-    const shown = root.querySelector<HTMLElement>(`[data-section="${part.dataset.section}"]`);
-    if (shown !== null && shown.innerHTML !== part.innerHTML && !shown.querySelector("input:focus")) {
-      keepingFocus(shown, () => {
-        shown.innerHTML = part.innerHTML;
-        return shown;
-      });
-      window.htmx.process(shown);
-    }
-  }
+  replaceSections(root, page);
   const now = root.querySelector(".status")?.textContent;
   if (now !== status) announce(`The job is ${now?.trim().toLowerCase()}.`);
 }

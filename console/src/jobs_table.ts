@@ -3,6 +3,7 @@ import { announce } from "./dialogs";
 import { keepingFocus } from "./focus";
 import { listen } from "./live";
 import { loadPage } from "./refresh";
+import { showTimes, sinceElement } from "./times";
 
 type Cell = [text: string, value: number | null, warns: boolean];
 interface Changes {
@@ -11,9 +12,12 @@ interface Changes {
   gone: string[];
   all: boolean; // the engine does not know what the page has
 }
+const DROPPED = "DROPPED";
 type Order = { key: string; descending: boolean };
 
-const MOVING = ["rate", "lag", "batch", "state"];
+const MOVING = ["uptime", "rate", "lag", "commit", "batch", "state", "restarts"];
+// Cells whose value is a time, of which the page shows how long ago it was.
+const TIMES: Record<string, string> = { uptime: "", commit: "ago" };
 // A browser keeps the choices of a page in its address, so that they survive a reload and can be shared.
 const PARAMETERS = { search: "q", filter: "status", sort: "sort" };
 
@@ -88,6 +92,7 @@ class JobsTable {
     const template = document.createElement("template");
     template.innerHTML = html;
     const row = template.content.querySelector("tr")!;
+    showTimes(row);
     const before = this.row(id);
     if (before === null) {
       this.body.prepend(row);
@@ -108,8 +113,12 @@ class JobsTable {
     for (const name of MOVING) {
       const cell = row.querySelector<HTMLElement>(`[data-cell="${name}"]`)!;
       const [text, value, warns] = cells[name]!;
-      cell.querySelector(".text")!.textContent = text;
+      const place = cell.querySelector(".text")!;
+      const before = cell.dataset.value;
       cell.dataset.value = value === null ? "" : String(value);
+      const suffix = TIMES[name];
+      if (suffix === undefined) place.textContent = text;
+      else if (before !== cell.dataset.value) place.replaceChildren(...(value === null ? [] : [sinceElement(value, suffix)]));
       cell.classList.toggle("warns", warns);
     }
     row.querySelector("polyline")!.setAttribute("points", cells.spark);
@@ -117,7 +126,7 @@ class JobsTable {
 
   private sortBy(key: string): void {
     const again = this.order.key === key;
-    this.order = { key, descending: again ? !this.order.descending : MOVING.includes(key) };
+    this.order = { key, descending: again ? !this.order.descending : MOVING.includes(key) && !(key in TIMES) };
     this.arrange();
   }
 
@@ -131,7 +140,7 @@ class JobsTable {
 
   private showAll(): void {
     this.search.value = "";
-    this.filter.value = "";
+    this.filter.value = "all";
     this.arrange();
     this.search.focus();
   }
@@ -149,11 +158,13 @@ class JobsTable {
       shown += Number(matches);
     }
     this.sort();
-    const total = this.body.rows.length;
+    const hidesDropped = this.filter.value === "";
+    const total = [...this.body.rows].filter((row) => !hidesDropped || row.dataset.status !== DROPPED).length;
     const counted = `${total} job${total === 1 ? "" : "s"}`;
     this.form.querySelector("[data-count]")!.textContent = shown === total ? counted : `${shown} of ${counted}`;
-    this.form.querySelector<HTMLElement>("[data-empty]")!.hidden = total > 0;
-    this.form.querySelector<HTMLElement>("[data-no-match]")!.hidden = total === 0 || shown > 0;
+    const isEmpty = this.body.rows.length === 0;
+    this.form.querySelector<HTMLElement>("[data-empty]")!.hidden = !isEmpty;
+    this.form.querySelector<HTMLElement>("[data-no-match]")!.hidden = isEmpty || shown > 0;
     this.showSelection();
     this.writeAddress();
   }
@@ -161,7 +172,9 @@ class JobsTable {
   private passesFilter(row: HTMLTableRowElement): boolean {
     const wanted = this.filter.value;
     if (wanted === "live") return row.dataset.live === "true";
-    return wanted === "" || row.dataset.status === wanted;
+    if (wanted === "trouble") return row.dataset.trouble === "true";
+    if (wanted === "") return row.dataset.status !== DROPPED;
+    return wanted === "all" || row.dataset.status === wanted;
   }
 
   private sort(): void {

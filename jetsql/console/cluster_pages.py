@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from jetsql.console.engine_facts import EngineFacts
 from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, OnThread
 from jetsql.console.jobs.shown_snapshots import shown_snapshots
 from jetsql.console.statement_runs import run_statement
@@ -33,17 +34,6 @@ _FACTS_FOR_ALL: Final = ("version", "spark")
 """The facts that are not only for admins: the others describe the machine and its systems."""
 _LOG_BYTES: Final = 4 * 1024 * 1024
 """The part of the log that is searched, at its end."""
-
-
-class EngineFacts(Protocol):
-    """An engine that describes itself without a call of Spark."""
-
-    @property
-    def home(self) -> Path: ...
-
-    @property
-    def facts(self) -> Mapping[str, str]:
-        """Return versions and settings by name, without secrets."""
 
 
 class ClusterPages:

@@ -1,6 +1,6 @@
 """The application of the web console below the path /console of the HTTP endpoint.
 
-    GET  /console/                  the jobs; without a session, the login page
+    GET  /console/jobs              the jobs
     GET  /console/events/alive      signs of life, as server-sent events
     GET  /console/events/log?q=...  the end of the log, and new lines, as server-sent events
     GET  /console/events/jobs       changes of the jobs, as server-sent events
@@ -12,7 +12,8 @@
                                     ask whether an action is wanted, as a part of a page
     POST /console/run               run the statements of a question
 
-The other pages are in `login_pages`, `oidc_pages`, `account_pages`, `sql_page`, `catalog_page` and `cluster_pages`.
+The other pages are in `overview_page`, `alerts_page`, `login_pages`, `oidc_pages`, `account_pages`, `sql_page`,
+`catalog_page` and `cluster_pages`.
 Requests with an effect are checked by `request_checks`. The event loop never waits: the store is read on threads.
 """
 
@@ -30,8 +31,10 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Mount, Route
 
 from jetsql.console.account_pages import AccountPages
+from jetsql.console.alerts_page import AlertsPage
 from jetsql.console.catalog_page import CatalogPages
-from jetsql.console.cluster_pages import ClusterPages, EngineFacts, log_messages
+from jetsql.console.cluster_pages import ClusterPages, log_messages
+from jetsql.console.engine_facts import EngineFacts
 from jetsql.console.jobs.job_actions import (
     ACTIONS,
     JobAction,
@@ -48,22 +51,24 @@ from jetsql.console.jobs.job_rows import ended_rows
 from jetsql.console.jobs.jobs_feed import PING_SECONDS, TICK_SECONDS, JobsFeed
 from jetsql.console.login_pages import LoginPages
 from jetsql.console.oidc_pages import OidcPages
+from jetsql.console.overview_page import OverviewPage
 from jetsql.console.sql_page import SqlPage
 from jetsql.console.statement_runs import RunOutcome, run_statement
 from jetsql.console.web.assets_served import serve_asset
+from jetsql.console.web.engine_label import EngineLabel
 from jetsql.console.web.event_streams import EventStreams
 from jetsql.console.web.login_sessions import Login, LoginSessions
 from jetsql.console.web.page_templates import PREFIX, page, render
 from jetsql.console.web.request_checks import (
     Form,
     check_form,
+    for_browsers,
     read_form,
-    with_headers,
 )
 from jetsql.errors import JetSQLError, StatementError
 from jetsql.identity.oidc_logins import OidcLogins
 from jetsql.jobs.access.access_records import Right
-from jetsql.jobs.model.job import Status
+from jetsql.jobs.model.job import SHOWN_STATUSES
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import TokenAuth
@@ -95,10 +100,11 @@ class WebConsole:
         access: TokenAuth,
         logins: LoginSessions | None = None,
         provider: OidcLogins | None = None,
+        label: EngineLabel = EngineLabel(),  # noqa: B008  # it is frozen
     ) -> None:
         """Create the console, and mount it on the HTTP endpoint.
 
-        logins: the sessions; None for new ones. provider: of OpenID Connect; None without one.
+        logins: the sessions; None for new ones. provider: of OpenID Connect; None without one. label: of the engine
         """
         self._queries = engine.queries
         self._home = engine.home
@@ -111,6 +117,8 @@ class WebConsole:
         self._job_feed = JobFeed(self._queries, http_server.on_thread)
         self._pages = (
             SqlPage(http_server),
+            OverviewPage(engine, self._queries, self._feed, http_server, access),
+            AlertsPage(self._queries, self._feed, http_server),
             CatalogPages(self._queries, http_server, access, engine.catalogs),
             ClusterPages(engine, self._queries, http_server, access),
             AccountPages(http_server, access, self._logins),
@@ -123,7 +131,7 @@ class WebConsole:
         )
         app.router.redirect_slashes = False
         access.admit_sessions(PREFIX, self._logins.has_session)
-        routes = [Route("/", _to_console), Route(PREFIX, _to_console), Mount(PREFIX, with_headers(app))]
+        routes = [Route("/", _to_console), Route(PREFIX, _to_console), Mount(PREFIX, for_browsers(app, label))]
         http_server.add_routes(routes, self._stop)
 
     def _stop(self) -> None:
@@ -136,7 +144,7 @@ class WebConsole:
         return [
             *self._logins.routes(),
             *(() if self._oidc is None else self._oidc.routes()),
-            Route("/", required(self._jobs)),
+            Route("/jobs", required(self._jobs)),
             Route("/events/alive", required(self._events_of_life, is_use=False)),
             Route("/events/log", required(self._events_of_log, is_use=False)),
             Route("/events/jobs", required(self._events_of_jobs, is_use=False)),
@@ -156,9 +164,8 @@ class WebConsole:
         version, rows = await self._http_server.on_thread(self._feed.rows)
         ended = await self._http_server.on_thread(lambda: list(ended_rows(self._queries, rows)))
         shown = [*rows.values(), *ended]
-        statuses = [status.value for status in Status]
         actions = await self._http_server.on_thread(self._offered_actions)
-        values = {"rows": shown, "version_shown": version, "statuses": statuses, "actions": actions}
+        values = {"rows": shown, "version_shown": version, "statuses": SHOWN_STATUSES, "actions": actions}
         return page(http, login, "jobs.html", **values)
 
     def _offered_actions(self) -> list[JobAction]:
@@ -266,7 +273,7 @@ class WebConsole:
             return HTMLResponse(render("error_part.html", **values), status)
         login = await self._logins.own_login(http)
         if login is None:
-            return HTMLResponse(render("error.html", **values), status)
+            return HTMLResponse(render("error.html", **values, label=http.state.label), status)
         return page(http, login, "error.html", status, **values)
 
 

@@ -130,12 +130,13 @@ class LoginPages:
     # --- the pages ---------------------------------------------------------------------------------------------------
 
     async def _login_page(self, http: Request) -> Response:
-        return self.form(own_path(http.query_params.get("next", "")))
+        return self.form(http, own_path(http.query_params.get("next", "")))
 
-    def form(self, target: str = f"{PREFIX}/", error: str = "", status: int = 200) -> Response:
+    def form(self, http: Request, target: str = f"{PREFIX}/", error: str = "", status: int = 200) -> Response:
         """Return the login page. target: the page for the user afterwards"""
         has_users = self._access.has_users
         values = {"next": target, "error": error, "has_users": has_users, "has_oidc": has_users and self.has_oidc}
+        values["label"] = http.state.label
         return HTMLResponse(render("login.html", **values), status)
 
     async def _log_in(self, http: Request) -> Response:
@@ -147,7 +148,7 @@ class LoginPages:
         identity = self._access.identity_of(token)
         if identity is None:
             await self._access.delay_failure(current().caller.address)
-            return self.form(target, "The token is wrong.", 401)
+            return self.form(http, target, "The token is wrong.", 401)
         self._access.note_use(token)
         return await self.with_cookie(http, RedirectResponse(target, 303), identity)
 
@@ -160,7 +161,7 @@ class LoginPages:
         code = http.query_params.get("code", "")
         user = self._logins.user_of_link(code)
         if user is not None and self._access.has_users:
-            return HTMLResponse(render("enter_question.html", user=user, code=code))
+            return HTMLResponse(render("enter_question.html", user=user, code=code, label=http.state.label))
         return await self._redeem(http, code)
 
     async def _enter_after_question(self, http: Request) -> Response:
@@ -170,7 +171,7 @@ class LoginPages:
     async def _redeem(self, http: Request, code: str) -> Response:
         identity = self._logins.redeem(code)
         if identity is None or not self._access.admits(identity):
-            return self.form(error=_LINK_ENDED, status=401)
+            return self.form(http, error=_LINK_ENDED, status=401)
         return await self.with_cookie(http, HTMLResponse(render("enter.html", target=f"{PREFIX}/")), identity)
 
     async def _make_link(self, http: Request) -> Response:

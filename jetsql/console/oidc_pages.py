@@ -43,7 +43,7 @@ class OidcPages:
         try:
             url, cookie = await self._access.on_issuer_thread(self._provider.begin, callback, target)
         except LoginFailed as error:
-            return self._failed(error)
+            return self._failed(http, error)
         response = RedirectResponse(url, 303)
         # Lax, because the way back begins at the provider, and a strict cookie would not be sent then.
         response.set_cookie(
@@ -63,12 +63,12 @@ class OidcPages:
             identity, target = await self._access.on_issuer_thread(self._provider.finish, cookie, answer)
         except LoginFailed as error:
             await self._access.delay_failure(current().caller.address)
-            return self._failed(error)
+            return self._failed(http, error)
         # The next page is loaded by one of the console, so it gets the cookie, see `LoginPages`.
         response = await self._logins.with_cookie(http, HTMLResponse(render("enter.html", target=target)), identity)
         response.delete_cookie(self._cookie, path=_PATH, httponly=True, samesite="lax")
         return response
 
-    def _failed(self, error: LoginFailed) -> Response:
+    def _failed(self, http: Request, error: LoginFailed) -> Response:
         _LOG.warning("A login with OpenID Connect failed: %s", error)
-        return self._logins.form(error=_FAILED, status=401)
+        return self._logins.form(http, error=_FAILED, status=401)

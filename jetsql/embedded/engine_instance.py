@@ -41,6 +41,7 @@ from jetsql.engine.spark.startup import (
 )
 from jetsql.errors import EngineError, ErrorReport, check_text
 from jetsql.home.home_lock import HomeLock
+from jetsql.home.machine_use import Heap, MachineUse, measure_machine
 from jetsql.home.storage import Storage
 from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.access.logins import Logins, is_of
@@ -189,6 +190,12 @@ class EngineInstance:
             about = self.about()
         facts = {name: str(about[name]) for name in ("version", "spark", "master", "home", "pid")}
         return facts | shown_settings(self._settings)
+
+    def machine_use(self) -> MachineUse:
+        """Return the current use of this machine, and of the heap of Spark's driver."""
+        jvm: Any = self.spark.sparkContext._jvm
+        runtime = jvm.java.lang.Runtime.getRuntime()
+        return measure_machine(self.home, Heap(runtime.totalMemory() - runtime.freeMemory(), runtime.maxMemory()))
 
     @property
     def catalogs(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from jetsql.conditions.error_conditions import CONDITIONS
 from jetsql.console.console_app import WebConsole
+from jetsql.console.web.engine_label import EngineLabel
 from jetsql.console.web.login_sessions import FILE as LOGINS
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.embedded import endpoints, open_engine
@@ -355,7 +356,8 @@ class _Service:
             file=self._settings.home / LOGINS,
             engine=access.name,
         )
-        WebConsole(engine, http_server, access, logins, open_oidc(self._settings.identity, issuer))
+        label = EngineLabel(http.console_name, http.console_colour)
+        WebConsole(engine, http_server, access, logins, open_oidc(self._settings.identity, issuer), label)
         server = create_server(http_server.app, access, http, self._certificate)
         serving = asyncio.create_task(server.serve(sockets=[self._listening]))
         stopped = asyncio.create_task(asyncio.to_thread(stop.wait))

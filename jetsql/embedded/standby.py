@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from jetsql.console.standby_page import standby_pages
+from jetsql.console.web.engine_label import EngineLabel
 from jetsql.embedded.http_serving import create_server
 from jetsql.engine.jvm.spark_version import full_version
 from jetsql.engine.runs.warm_up import WarmUp
@@ -99,7 +100,8 @@ class Standby:
         audit = AuditLog(AuditFile(self._settings.home), self._settings.audit)
         access = TokenAuth(self._token, (*endpoints.http_hosts, endpoints.http_host), accounts, issuer, audit)
         facts = _facts(self._settings)
-        pages = standby_pages(access, lambda: str(about()["leader"]))
+        label = EngineLabel(endpoints.console_name, endpoints.console_colour)
+        pages = standby_pages(access, lambda: str(about()["leader"]), label)
         app = StandbyServer(lambda: {**facts, **about()}, status, access, self._stop.set, pages).app
         server = create_server(app, access, endpoints, self._certificate)
         # The server closes its socket at its end; the engine needs another one for the same port.

@@ -62,6 +62,22 @@ from jetsql.settings.s3_settings import S3, SCHEME, S3Settings, s3_confs
 from jetsql.settings.store_settings import StoreSettings, metastore_confs
 from jetsql.settings.watchdog_settings import WatchdogSettings
 
+COLOURS: Final = ("none", "red", "orange", "green", "teal", "blue", "purple")
+"""The colours of the web console; all have enough contrast to white text."""
+_NAME_CHARS: Final = 40
+
+
+def _parse_name(value: object) -> str:
+    if isinstance(value, str) and len(value) <= _NAME_CHARS and value.isprintable():
+        return value.strip()
+    raise ValueError(f"a text of at most {_NAME_CHARS} characters")
+
+
+def _parse_colour(value: object) -> str:
+    if isinstance(value, str) and value.lower() in COLOURS:
+        return value.lower()
+    raise ValueError(f"one of {', '.join(COLOURS)}")
+
 
 @dataclass(frozen=True)
 class EndpointSettings:
@@ -101,6 +117,17 @@ class EndpointSettings:
         parse_boolean,
         "Open endpoints beyond loopback without TLS although the engine has users, because a proxy or a tunnel encrypts"
         " their traffic.",
+    )
+    console_name: str = setting(
+        "",
+        _parse_name,
+        "The name of the engine in the web console, such as `production`: in the header and in the titles of tabs.",
+    )
+    console_colour: str = setting(
+        "none",
+        _parse_colour,
+        "The colour of the engine in the web console, by which its tabs differ from those of other engines:"
+        f" {', '.join(f'`{each}`' for each in COLOURS)}.",
     )
     console_idle_seconds: float = setting(
         3600.0, parse_positive_seconds, "A login at the web console that no page has used for this time ends."

@@ -53,10 +53,11 @@ def shop(tmp_path: Path) -> Iterator[Managed]:
 
 @pytest.fixture
 def page(chromium: Chromium, server: RunningServer) -> Iterator[Page]:
-    """Return a page of a browser that is logged in."""
+    """Return a page of a browser that is logged in, with the list of jobs."""
     from tests.support.screens.chromium import checked_page
-    from tests.support.screens.console_steps import log_in
+    from tests.support.screens.console_steps import log_in, open_jobs
 
     with checked_page(chromium) as page:
         log_in(page, server.url)
+        open_jobs(page, server.url)
         yield page

@@ -12,7 +12,7 @@ from jetsql.jobs.model.job import Cause
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.chromium import accessibility_problems, checked_page
 from tests.support.screens.console_browser import run_console
-from tests.support.screens.console_steps import PAGES, commit, create, log_in, open_sql, row, run
+from tests.support.screens.console_steps import PAGES, commit, create, log_in, open_jobs, open_sql, row, run
 from tests.support.servers.http_server import RunningServer
 from tests.support.servers.standby_http import run_standby
 
@@ -88,7 +88,9 @@ def test_drop_needs_a_confirmation(engine: Managed, page: Page) -> None:
     page.get_by_role("button", name="Drop").click()
     dialog.get_by_role("button", name="Drop").click()
     dialog.get_by_role("button", name="Close").click()
-    expect(row(page, "orders")).to_contain_text("Failed")
+    expect(row(page, "orders")).to_be_hidden()
+    page.get_by_label("Show jobs with the status").select_option("all")
+    expect(row(page, "orders")).to_contain_text("Dropped")
 
 
 def test_job_page_is_updated_live(engine: Managed, page: Page) -> None:
@@ -124,6 +126,7 @@ def test_a_lost_engine_is_reported_and_found_again(engine: Managed, chromium: Br
     with checked_page(chromium) as page:
         with run_console(engine, logins=logins()) as server:
             log_in(page, server.url)
+            open_jobs(page, server.url)
             create(engine)
             expect(row(page, "orders")).to_be_visible()
             port = int(server.url.rpartition(":")[2])
@@ -190,7 +193,7 @@ def test_times_are_in_the_zone_of_the_viewer(engine: Managed, chromium: Browser,
 
 def test_the_focus_stays_where_the_user_works(engine: Managed, page: Page) -> None:
     job = create(engine)
-    page.goto(page.url + f"jobs/{job}")
+    page.goto(f"{page.url}/{job}")
     page.get_by_role("button", name="Suspend").press("Enter")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Suspend").press("Enter")
@@ -203,12 +206,12 @@ def test_the_focus_stays_where_the_user_works(engine: Managed, page: Page) -> No
     page.get_by_role("button", name="Drop").press("Enter")
     dialog.get_by_role("button", name="Drop").press("Enter")
     dialog.get_by_role("button", name="Close").press("Enter")
-    expect(page.locator("h1 + .status")).to_have_text("Failed")
+    expect(page.locator("h1 + .status")).to_have_text("Dropped")
 
 
 def test_early_confirmation_returns_focus_to_its_button(engine: Managed, page: Page) -> None:
     job = create(engine)
-    page.goto(page.url + f"jobs/{job}")
+    page.goto(f"{page.url}/{job}")
     requests: list[Route] = []
     page.route(page.url, lambda route: requests.append(route))
     with page.expect_request(page.url):
@@ -228,6 +231,7 @@ def test_statements_are_copied_without_a_clipboard(engine: Managed, chromium: Br
     with checked_page(chromium) as page:
         page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
         log_in(page, server.url)
+        open_jobs(page, server.url)
         page.get_by_role("button", name="Copy as SQL").click()
         expect(page.locator("#announcement")).to_have_text("Copied.")
         page.get_by_label("Search jobs").focus()
@@ -256,10 +260,11 @@ def test_pages_in_the_background_leave_connections_to_others(
     job = create(engine)
     with checked_page(chromium) as page:
         log_in(page, server.url)
+        open_jobs(page, server.url)
         page.context.add_init_script(HIDDEN)
         others = [page.context.new_page() for _ in range(8)]
         for number, other in enumerate(others):
-            other.goto(f"{server.url}/console/{('', f'jobs/{job}', 'engine', 'sql')[number % 4]}")
+            other.goto(f"{server.url}/console/{('jobs', f'jobs/{job}', 'engine', 'sql')[number % 4]}")
         create(engine, "payments")
         expect(row(page, "payments")).to_be_visible()
         expect(row(others[0], "payments")).to_be_hidden()
@@ -348,7 +353,7 @@ def test_a_standby_leads_to_the_leader(chromium: Browser) -> None:
 
 
 def test_hostile_names_run_no_script(engine: Managed, page: Page) -> None:
-    url = page.url.removesuffix("/console/")
+    url = page.url.removesuffix("/console/jobs")
     job = create(engine, HOSTILE)
     commit(engine, job, lag={HOSTILE: 5})
     expect(row(page, HOSTILE)).to_contain_text("Running")

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from jetsql.jobs.model.cluster_member import Member, MemberStatus
-from jetsql.jobs.model.cluster_member import EngineRecord, Role
+from jetsql.jobs.model.cluster_member import EngineRecord, Member, MemberStatus, Role
 from jetsql.jobs.model.job import Cause
 from jetsql.settings.engine_settings import Settings, shown_settings
 from jetsql.version import VERSION
 from tests.support.engines.managed_engine import Managed
 from tests.support.paths import ROOT
 from tests.support.screens.chromium import accessibility_problems, checked_page, overflows
-from tests.support.screens.console_steps import PAGES, commit, create, log_in, row
+from tests.support.screens.console_steps import PAGES, commit, create, log_in, open_jobs, row
 from tests.support.servers.http_server import RunningServer
 
 pytestmark = pytest.mark.browser
@@ -44,7 +43,7 @@ def test_pages_are_accessible(engine: Managed, chromium: Browser, server: Runnin
             page.goto(server.url + path.format(job=job))
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             assert accessibility_problems(page) == [], path
-        page.goto(f"{server.url}/console/")
+        open_jobs(page, server.url)
         row(page, "orders").get_by_role("checkbox").check()
         page.get_by_role("button", name="Drop").click()
         expect(page.get_by_role("dialog")).to_be_visible()
@@ -110,6 +109,11 @@ def fill(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> str:
     members[3] = replace(members[3], status=MemberStatus.GONE, until=now - 600, reason="Heartbeat timed out.")
     driver = replace(worker, id="driver", host="analytics-1", cores=0, is_driver=True, completed_tasks=0)
     monkeypatch.setattr(engine.runtime, "members", lambda: (driver, *members))
+    for alert in (
+        "jobs_stopped ON JOB ALL STATUS FAILED, SUSPENDED CALL 'http://127.0.0.1:9/x' COMMENT 'on call'",
+        "orders_late ON JOB orders_per_minute LAG > 5 MINUTES CALL 'http://127.0.0.1:9/x' DISABLE",
+    ):
+        list(engine.run(f"CREATE ALERT {alert}").rows)
     leader = EngineRecord("analytics-1-5d0c2f71", "http://analytics-1:8630", Role.LEADER, now - 40_000, VERSION)
     standby = EngineRecord("analytics-2-9b1e66a0", "http://analytics-2:8630", Role.STANDBY, now - 39_000, VERSION)
     monkeypatch.setattr(engine.manager.store, "engines", lambda: (leader, standby))
@@ -127,6 +131,7 @@ def test_pictures_of_all_pages(
     folder.mkdir(parents=True, exist_ok=True)
     with checked_page(chromium, color_scheme=scheme) as page:
         log_in(page, server.url)
+        open_jobs(page, server.url)
         expect(row(page, "late_flights")).to_contain_text("Suspended")
         for path in PAGES:
             page.goto(server.url + path.format(job=job))

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.engines.managed_engine import Managed
 from tests.support.screens.chromium import accessibility_problems, checked_page
-from tests.support.screens.console_steps import create, open_sql, row, run
+from tests.support.screens.console_steps import create, open_jobs, open_sql, row, run
 from tests.support.servers.http_server import RunningServer
 
 pytestmark = pytest.mark.browser
@@ -25,6 +25,8 @@ def test_a_user_operates_one_job_and_sees_no_other(engine: Managed, chromium: Br
         page.goto(server.url)
         page.get_by_label("Your token").fill(tokens["ann"])
         page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+        open_jobs(page, server.url)
         expect(row(page, "orders")).to_be_visible()
         expect(row(page, "hidden")).to_have_count(0)
         expect(page.get_by_role("button", name="Drop")).to_have_count(0)

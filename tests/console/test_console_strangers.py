@@ -320,7 +320,7 @@ class Markup(HTMLParser):
     ELEMENTS = frozenset(
         "html head meta title link script body a header nav ul ol li div span button svg path circle form input main"
         " dialog h1 h2 h3 p code pre table thead tbody tr th td label select option section time strong details summary"
-        " defs marker g rect text polyline".split()
+        " defs marker g rect text polyline wbr dl dt dd meter".split()
     )
     REFUSED = frozenset(("style", "srcdoc", "formaction"))
 
@@ -386,10 +386,15 @@ def test_hostile_values_add_nothing_to_pages(
     monkeypatch.setattr(engine.runtime, "members", lambda: (member,))
     monkeypatch.setattr(Managed, "facts", {HOSTILE: HOSTILE})
     monkeypatch.setattr(Managed, "catalogs", (HOSTILE,))
+    alert = (
+        f"CREATE ALERT `{HOSTILE.replace('`', '``')}` ON JOB ALL STATUS FAILED, SUSPENDED CALL 'http://127.0.0.1:9/'"
+    )
+    list(engine.run(f"{alert} COMMENT {literal(HOSTILE)}").rows)
     browser = logged_in(server)
     value = quote(HOSTILE)
     paths = [
-        "", f"?q={value}&status={value}&sort={value}", f"jobs/{hostile_job}", f"jobs/{hostile_job}?history=all",
+        "", "jobs", f"jobs?q={value}&status={value}&sort={value}", "alerts", f"alerts?alert={value}",
+        f"jobs/{hostile_job}", f"jobs/{hostile_job}?history=all",
         f"jobs/{value}", f"sql?text={value}", "catalog", f"catalog/schemas?catalog={value}", "snapshots", "members",
         f"catalog/tables?catalog={value}&schema={value}", f"catalog/table?name={value}", "engine", f"engine?q={value}",
         value, f"login?next={value}",

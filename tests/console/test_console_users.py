@@ -77,7 +77,8 @@ def paths(site: Site) -> list[str]:
     """Return the paths of all pages and their parts, with the id of the hidden job where one is needed."""
     hidden = site.jobs[CANARY]
     return [
-        "/console/", "/console/?q=canary", f"/console/jobs/{hidden}", f"/console/jobs/{hidden}?history=all",
+        "/console/", "/console/jobs", "/console/jobs?q=canary", "/console/alerts",
+        f"/console/jobs/{hidden}", f"/console/jobs/{hidden}?history=all",
         f"/console/jobs/{hidden}/measures", f"/console/jobs/{site.jobs['seen']}", "/console/snapshots",
         "/console/members", "/console/engine", "/console/engine?q=canary", "/console/catalog", "/console/sql",
         "/console/catalog/table?name=spark_catalog.default.out", "/console/account", "/console/users",
@@ -168,6 +169,24 @@ def test_tables_that_a_view_reads_are_hidden(site: Site) -> None:
     for path in (f"/console/jobs/{site.jobs[CANARY]}", "/console/catalog"):
         assert f"{CANARY}_schema" not in browser.get(path).text, path
         assert f"{CANARY}_schema" in site.log_in("boss").get(path).text, path
+
+
+def test_alerts_are_for_their_owners(site: Site) -> None:
+    alert = "CREATE ALERT boss_alert ON JOB seen STATUS SUSPENDED CALL 'http://127.0.0.1:9/'"
+    site.run(alert, "SUSPEND JOB seen")
+    for path in ("/console/alerts", "/console/", "/console/alerts?alert=boss_alert"):
+        assert "boss_alert</a>" not in site.log_in("ops").get(path).text.replace("<wbr>", ""), path
+        assert "boss_alert</a>" in site.log_in("boss").get(path).text.replace("<wbr>", ""), path
+    question = site.log_in("ops").act("/console/alerts/confirm", {"action": "drop", "name": "boss_alert"})
+    assert "DROP ALERT `boss_alert`" in question.visible  # the statement is refused
+    outcome = site.log_in("ops").act("/console/run", {"title": "Drop", "statement": "DROP ALERT `boss_alert`"})
+    assert "OBJECT_NOT_FOUND" in outcome.visible
+
+
+def test_machine_and_members_need_a_right(site: Site) -> None:
+    pages = {user: site.log_in(user).get("/console/").visible for user in ("ops", "mo", "boss")}
+    assert ["Heap of the driver" in pages[user] for user in pages] == [False, False, True]
+    assert ["Members 1, 0 tasks" in pages[user] for user in pages] == [False, True, True]
 
 
 def test_log_and_settings_need_a_right(site: Site) -> None:

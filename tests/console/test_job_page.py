@@ -110,7 +110,16 @@ def test_the_graph_is_that_of_explain(engine: Managed, browser: Browser) -> None
 
 def test_measures_are_columns(engine: Managed, browser: Browser) -> None:
     job = create(engine)
-    commit(engine, job, 5000.0, trigger_ms=2000, output_rows=4, watermark=4990.0, lag_seconds={"a": 1.0, "b": 3.0})
+    commit(
+        engine,
+        job,
+        5000.0,
+        trigger_ms=2000,
+        output_rows=4,
+        watermark=4990.0,
+        lag={"a": 1, "b": 2},
+        lag_seconds={"a": 1.0, "b": 3.0},
+    )
     engine.manager.registry.wait(engine.manager.registry.live()[0], lambda view: view.job.batch == 1, 20)
     columns = json.loads(browser.get(f"/console/jobs/{job}/measures").text)
     assert len({len(column) for column in columns.values()}) == 1

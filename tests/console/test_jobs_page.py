@@ -89,7 +89,7 @@ def test_open_pages_get_changes(engine: Managed, server: RunningServer, browser:
         second = create(engine, "second")
         assert until_change(messages, lambda change: second in change["rows"])
         list(engine.run("DROP JOB orders").rows)
-        assert "Failed" in until_change(messages, lambda change: job in change["rows"])["rows"][job]
+        assert "Dropped" in until_change(messages, lambda change: job in change["rows"])["rows"][job]
 
 
 def until_change(messages: Iterator[tuple[str, Any]], matches: Any) -> Any:
@@ -147,7 +147,7 @@ def test_the_events_end_with_the_engine(server: RunningServer, browser: Browser)
         ("suspend", "Nothing is lost: the running batch is finished first, and RESUME continues after it."),
         ("restart", "Nothing is lost: the running batch is finished first, and the next run continues after it."),
         ("resume", "Nothing is lost: the job continues after batch 0."),
-        ("drop", "The job ends for good, and its state is deleted. The rows in spark_catalog.default.out stay"),
+        ("drop", "The job ends for good, and its state is deleted. The rows in out stay"),
     ],
 )
 def test_confirmation_names_what_is_lost(engine: Managed, browser: Browser, action: str, loss: str) -> None:
@@ -169,7 +169,7 @@ def test_confirmation_names_what_will_be_refused(engine: Managed, browser: Brows
     page = browser.act("/console/jobs/confirm", {"action": "resume", "job": jobs})
     assert "running The statement will be refused, because the job is running." in page.visible
     assert "suspended Nothing is lost" in page.visible
-    assert "ended The statement will be refused, because the job is failed." in page.visible
+    assert "ended The statement will be refused, because the job is dropped." in page.visible
 
 
 @pytest.mark.parametrize("action", ["suspend", "restart", "resume"])

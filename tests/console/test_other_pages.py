@@ -61,16 +61,26 @@ def test_pages_but_those_with_sql_need_no_spark(
         raise AssertionError("a page asked for a session of Spark")
 
     monkeypatch.setattr("tests.support.engines.managed_engine.Session", no_session)
-    for path in ("", f"jobs/{job.id}", f"jobs/{job.id}/measures", "catalog", "snapshots", "members", "engine"):
+    for path in (
+        "",
+        "jobs",
+        f"jobs/{job.id}",
+        f"jobs/{job.id}/measures",
+        "catalog",
+        "snapshots",
+        "alerts",
+        "members",
+        "engine",
+    ):
         page = browser.get(f"/console/{path}")
         assert page.status == 200 and "INTERNAL_ERROR" not in page.text, path
 
 
 def test_errors_keep_the_navigation_of_a_user(server: RunningServer, browser: Browser) -> None:
     page = browser.get("/console/jobs/none")
-    assert page.status == 404 and "Snapshots Members Engine Log out" in page.visible and page.csrf
+    assert page.status == 404 and "Snapshots Alerts Members Engine Log out" in page.visible and page.csrf
     page = browser.get("/console/nowhere")
-    assert (page.status, "There is no such page. Back to the jobs" in page.visible) == (404, True)
+    assert (page.status, "There is no such page. Back to the overview" in page.visible) == (404, True)
     stranger = Browser(server.url).get("/console/nowhere")
     assert (stranger.status, "Log out" in stranger.visible) == (404, False)
 

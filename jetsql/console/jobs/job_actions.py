@@ -51,9 +51,14 @@ def _resume_loss(job: Job) -> str:
     return f"Nothing is lost: the job continues after batch {job.batch}."
 
 
+def _sink_names(job: Job) -> str:
+    """Return the tables that a job writes, without the catalogue and the schema that are those of most tables."""
+    return ", ".join(sink.table.removeprefix("spark_catalog.default.") for sink in job.plan.analysis.sinks)
+
+
 def _drop_loss(job: Job) -> str:
     return (
-        f"The job ends for good, and its state is deleted. The rows in {job.plan.analysis.sink_names} stay, and so"
+        f"The job ends for good, and its state is deleted. The rows in {_sink_names(job)} stay, and so"
         " do snapshots. To keep the state, add WITH SNAPSHOT and a name."
     )
 
@@ -124,7 +129,7 @@ def _loss(jobs: JobQueries, action: JobAction, job: Job) -> str:
         return f"The statement will be refused, because {needed}."
     if action in actions_of(job):
         return action.loss(job)
-    status = job.status.value.casefold().replace("_", " ")
+    status = job.shown_status.casefold().replace("_", " ")
     return f"The statement will be refused, because the job is {status}."
 
 

@@ -75,6 +75,6 @@ class JobFeed:
         view = self._jobs.view(job_id)
         if view is not None:
             metrics = self._jobs.metrics(view.job)
-            graph = job_graph(view.job.plan, metrics.latest, metrics.watermark_delay)
+            graph = job_graph(view.job.plan, metrics)
             message["graph"] = render("graph.html", graph=graph)
         return json.dumps(message, separators=(",", ":")).encode()

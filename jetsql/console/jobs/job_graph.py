@@ -17,6 +17,8 @@ from jetsql.console.jobs.graph_layout import GraphNode, JobGraph, depths, place
 from jetsql.jobs.model.job import Plan
 from jetsql.jobs.model.redaction import redact
 from jetsql.jobs.statements.explain import decisions
+from jetsql.jobs.statements.job_metrics import JobMetrics
+from jetsql.jobs.store.job_lag import short_lag
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.output.counts import counted
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
@@ -68,10 +70,10 @@ class _Drawing:
         return place(self.nodes, edges, depth)
 
 
-def job_graph(plan: Plan, latest: BatchMetrics | None = None, watermark_delay: float | None = None) -> JobGraph:
-    """Return the graph of a job. latest: its newest batch; watermark_delay: in seconds."""
+def job_graph(plan: Plan, metrics: JobMetrics | None = None) -> JobGraph:
+    """Return the graph of a job. metrics: those of the job; None without numbers"""
     text = redact("\n".join(decisions(plan)), plan.options.given)
-    return _with_numbers(_drawing(text.splitlines()), latest, watermark_delay).placed()
+    return _with_numbers(_drawing(text.splitlines()), metrics).placed()
 
 
 def explained_graph(text: str) -> JobGraph | None:
@@ -107,9 +109,10 @@ def _add(drawing: _Drawing, kind: str, value: str) -> None:
         drawing.add("sink", GraphNode("sink", value.removeprefix("written to "), "late rows"))
 
 
-def _with_numbers(drawing: _Drawing, latest: BatchMetrics | None, watermark_delay: float | None) -> _Drawing:
-    if latest is None:
+def _with_numbers(drawing: _Drawing, metrics: JobMetrics | None) -> _Drawing:
+    if metrics is None or metrics.latest is None:
         return drawing
+    latest = metrics.latest
     states = drawing.keys("state")
     # The first one is next to the result. Spark reports the state of all operators together, and one watermark.
     with_state = next((key for key in states if drawing.nodes[key].name != _WATERMARK), None)
@@ -117,10 +120,10 @@ def _with_numbers(drawing: _Drawing, latest: BatchMetrics | None, watermark_dela
     for key, node in drawing.nodes.items():
         if node.kind == "operator":
             numbers = [*_state_numbers(latest)] if key == with_state else []
-            if key == with_watermark and watermark_delay is not None:
-                numbers.append(f"watermark {format_seconds(max(watermark_delay, 0.0))} ago")
+            if key == with_watermark and metrics.watermark_delay is not None:
+                numbers.append(f"watermark {format_seconds(max(metrics.watermark_delay, 0.0))} ago")
         else:
-            numbers = [*_numbers(node, latest, [*drawing.nodes.values()])]
+            numbers = [*_numbers(node, metrics, latest, [*drawing.nodes.values()])]
         drawing.nodes[key] = replace(node, numbers=tuple(numbers))
     return drawing
 
@@ -131,16 +134,15 @@ def _state_numbers(latest: BatchMetrics) -> Iterable[str]:
         yield f"state {rows}, {format_bytes(latest.state_bytes)}"
 
 
-def _numbers(node: GraphNode, latest: BatchMetrics, nodes: Sequence[GraphNode]) -> Iterable[str]:
+def _numbers(node: GraphNode, metrics: JobMetrics, latest: BatchMetrics, nodes: Sequence[GraphNode]) -> Iterable[str]:
     only = sum(each.kind == node.kind for each in nodes) == 1
     if node.kind == "source":
-        lag = _of(latest.lag, node.name, only)
-        seconds = _of(latest.lag_seconds, node.name, only)
-        if only and latest.input_rows_per_second is not None:
+        if only and metrics.runs_now and latest.input_rows_per_second is not None:
             yield f"{format_count(latest.input_rows_per_second)} rows/s"
-        if lag is not None:
-            behind = counted(lag, "row", format_count(lag))
-            yield f"lag {behind}" + (f", {format_seconds(seconds)}" if lag and seconds else "")
+        lag = metrics.lag
+        rows = None if lag is None else _of(lag.by_source, node.name, only)
+        if lag is not None and rows is not None:
+            yield f"lag {short_lag(lag.part(rows, _of(lag.seconds_by_source, node.name, only)))}"
     elif latest.output_rows is not None or latest.sink_rows:
         rows = _of(latest.sink_rows, node.name, False)
         rows = latest.output_rows if rows is None and only else rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from jetsql.jobs.store.job_lag import lag_of_batch
 from jetsql.jobs.store.metrics import BatchMetrics
 
 _Number = float | int | None
@@ -43,8 +44,8 @@ _COLUMNS: Final[dict[str, Callable[[BatchMetrics], _Number]]] = {
     "get_batch": lambda measure: _per_batch(measure.get_batch_ms, measure),
     "wal_commit": lambda measure: _per_batch(measure.wal_commit_ms, measure),
     "commit_offsets": lambda measure: _per_batch(measure.commit_offsets_ms, measure),
-    "lag_rows": lambda measure: sum(measure.lag.values()) if measure.lag else None,
-    "lag_seconds": lambda measure: max(measure.lag_seconds.values()) if measure.lag_seconds else None,
+    "lag_rows": lambda measure: None if (lag := lag_of_batch(measure)) is None else lag.rows,
+    "lag_seconds": lambda measure: None if (lag := lag_of_batch(measure)) is None else lag.seconds,
     "watermark_delay": _watermark_delay,
     "state_rows": lambda measure: measure.state_rows,
     "state_bytes": lambda measure: measure.state_bytes,

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from jetsql.jobs.model.job import Job, Status, name_key
+from jetsql.jobs.model.job import Job
+from jetsql.jobs.model.job_counts import needs_attention, newest_of_names
 from jetsql.jobs.model.job_options import Trigger
 from jetsql.jobs.planning.guarantee import GUARANTEE_TEXTS
 from jetsql.jobs.statements.job_metrics import JobMetrics
 from jetsql.jobs.statements.job_queries import JobQueries
 from jetsql.jobs.statements.metrics_sample import JobSample
+from jetsql.jobs.store.job_lag import short_lag
 from jetsql.output.counts import counted
 from jetsql.output.short_numbers import format_bytes, format_count, format_seconds
 
@@ -48,10 +51,18 @@ class JobRow:
     error: str  # the last error, or why it does not run
     rate: LiveCell
     spark: str  # the points of the line of its rates in an SVG
+    uptime: LiveCell  # when its run began; the page shows the time that has passed
     lag: LiveCell
+    commit: LiveCell  # when its newest batch was committed; the page shows the time that has passed
     batch: LiveCell
     state: LiveCell
+    restarts: LiveCell
     has_actions: bool = True  # whether the user may do something with the job, if it is live
+
+    @property
+    def needs_attention(self) -> bool:
+        """Return whether the job is in trouble."""
+        return needs_attention(self.status, bool(self.error))
 
     @property
     def fixed_part(self) -> tuple[object, ...]:
@@ -60,31 +71,36 @@ class JobRow:
 
     def moving_part(self) -> dict[str, object]:
         """Return the moving cells by their name, as JSON values."""
-        cells = {"rate": self.rate, "lag": self.lag, "batch": self.batch, "state": self.state}
+        cells = {
+            "uptime": self.uptime,
+            "rate": self.rate,
+            "lag": self.lag,
+            "commit": self.commit,
+            "batch": self.batch,
+            "state": self.state,
+            "restarts": self.restarts,
+        }
         values: dict[str, object] = {name: [cell.text, cell.value, cell.warns] for name, cell in cells.items()}
         return {**values, "spark": self.spark}
 
 
 def ended_rows(jobs: JobQueries, live: Mapping[str, JobRow]) -> Iterator[JobRow]:
     """Return the newest ended job of each name that no live job has, newest first. It reads the store."""
-    names = {name_key(row.name) for row in live.values()}
-    for job in jobs.ended():
-        if len(names) - len(live) >= ENDED_MOST:
-            return
-        if job.id not in live and name_key(job.name) not in names:
-            names.add(name_key(job.name))
-            yield job_row(jobs, job)
+    ended = (job for job in jobs.ended() if job.id not in live)
+    newest = newest_of_names(ended, lambda job: job.name, (row.name for row in live.values()))
+    return (job_row(jobs, job) for job in islice(newest, ENDED_MOST))
 
 
 def job_row(jobs: JobQueries, job: Job) -> JobRow:
     """Return the row of a job, from memory only."""
     metrics = jobs.metrics(job)
     sample = jobs.sample(metrics)
-    runs = job.status in (Status.RUNNING, Status.COMPLETING)
+    began = jobs.run_began(job) if metrics.runs_now else None
+    commit = None if metrics.latest is None or not job.is_live else metrics.latest.committed
     return JobRow(
         id=job.id,
         name=job.name,
-        status=job.status.value,
+        status=job.shown_status,
         goal=job.stop_goal.value.lower() if job.stop_goal is not None and not job.status.is_final else "",
         is_live=job.is_live,
         delivery=GUARANTEE_TEXTS[job.plan.guarantee],
@@ -92,10 +108,13 @@ def job_row(jobs: JobQueries, job: Job) -> JobRow:
         comment=job.version.comment or "",
         error=jobs.not_running(job),
         rate=_rate_cell(sample),
-        spark=spark_points(sample.rates) if runs else "",
-        lag=_lag_cell(metrics) if runs else LiveCell(""),
+        spark=spark_points(sample.rates),
+        uptime=LiveCell("", began),
+        lag=_lag_cell(metrics),
+        commit=LiveCell("", commit),
         batch=_batch_cell(job, metrics),
         state=_state_cell(metrics),
+        restarts=_restarts_cell(job),
     )
 
 
@@ -105,12 +124,13 @@ def _rate_cell(sample: JobSample) -> LiveCell:
 
 
 def _lag_cell(metrics: JobMetrics) -> LiveCell:
-    latest = metrics.latest
-    if latest is None or not latest.lag:
-        return LiveCell("")
-    rows, seconds = sum(latest.lag.values()), max(latest.lag_seconds.values(), default=None)
-    waits = f", {format_seconds(seconds)}" if rows and seconds is not None else ""
-    return LiveCell(f"{counted(rows, 'row', format_count(rows))}{waits}", rows)
+    return LiveCell(short_lag(metrics.lag), None if metrics.lag is None else metrics.lag.rows)
+
+
+def _restarts_cell(job: Job) -> LiveCell:
+    """Return the number of its runs after the first, whatever has started them."""
+    restarts = max(0, job.run - 1)
+    return LiveCell(format_count(restarts) if restarts else "", restarts, warns=job.attempts > 0)
 
 
 def _batch_cell(job: Job, metrics: JobMetrics) -> LiveCell:

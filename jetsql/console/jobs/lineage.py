@@ -87,7 +87,7 @@ def _node(name: str, jobs: Mapping[str, Job], kinds: Mapping[str, str]) -> Graph
     if job is None:
         table = name.removeprefix("table ")
         return GraphNode("source", table, kinds[table], link=f"/console/catalog/table?name={quote(table)}")
-    return GraphNode("operator", job.name, f"job, {job.status.value}", link=f"/console/jobs/{job.id}")
+    return GraphNode("operator", job.name, f"job, {job.shown_status}", link=f"/console/jobs/{job.id}")
 
 
 def _reachable(start: str, edges: Iterable[tuple[str, str]]) -> set[str]:

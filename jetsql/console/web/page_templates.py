@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -21,12 +23,16 @@ from jetsql.version import VERSION
 
 PREFIX: Final = "/console"
 _CELL_CHARS: Final = 1000
+_SHORT_NAME: Final = 20
+_NAME_PARTS: Final = re.compile(r"[^._\-/]+[._\-/]*|[._\-/]+")
 _ISO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)", re.ASCII)
 PAGES: Final = (
-    ("/", "Jobs"),
+    ("/", "Overview"),
+    ("/jobs", "Jobs"),
     ("/sql", "SQL"),
     ("/catalog", "Catalogue"),
     ("/snapshots", "Snapshots"),
+    ("/alerts", "Alerts"),
     ("/members", "Members"),
     ("/engine", "Engine"),
 )
@@ -52,6 +58,8 @@ def environment() -> Environment:
         plain=plain_time,
         sql=sql_markup,
         cell=cell_text,
+        age=age,
+        breakable=breakable,
     )
     made.tests.update(iso_time=is_iso_time)
     made.globals.update(prefix=PREFIX, asset=asset_url, version=VERSION, pages=PAGES)
@@ -74,12 +82,29 @@ def page(http: Request, login: Login, name: str, status: int = 200, /, **values:
     http: its state has the `Viewer`. name: the template. status: the HTTP status.
     """
     common = {"csrf": login.csrf, "path": http.url.path, "viewer": http.state.viewer}
+    common["label"] = http.state.label
     return HTMLResponse(render(name, **common, **values), status)
 
 
 def iso_time(seconds: float) -> str:
     """Return a time in seconds since the epoch as HTML's `time` has it, which the script shows in the user's zone."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def age(seconds: float) -> str:
+    """Return the time that has passed since a time in seconds since the epoch, as the script updates it."""
+    passed = max(0.0, time.time() - seconds)
+    for limit, unit, size in ((60, "s", 1), (3600, "min", 60), (48 * 3600, "h", 3600)):
+        if passed < limit:
+            return f"{int(passed // size)} {unit}"
+    return f"{int(passed // 86400)} d"
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that a browser breaks between its words only, and only if it is long."""
+    if len(name) <= _SHORT_NAME:
+        return Markup.escape(name)
+    return Markup("<wbr>").join(Markup.escape(part) for part in _NAME_PARTS.findall(name))
 
 
 def cell_text(value: object) -> str:

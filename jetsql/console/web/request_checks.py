@@ -17,6 +17,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jetsql.console.web.engine_label import EngineLabel
 from jetsql.console.web.login_sessions import Login
 from jetsql.errors import StatementError, check_text
 
@@ -52,10 +53,15 @@ _HEADERS: Final = {
 _NOT_STORED: Final = "no-store"
 
 
-def with_headers(app: ASGIApp) -> ASGIApp:
-    """Return the application with the headers in each response. Responses are not stored unless they say so."""
+def for_browsers(app: ASGIApp, label: EngineLabel) -> ASGIApp:
+    """Return the application with the headers in each response, and with the label in the state of each request.
+
+    Responses are not stored unless they say so.
+    """
 
     async def protected(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault("state", {})["label"] = label
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)

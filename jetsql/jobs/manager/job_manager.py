@@ -101,8 +101,7 @@ class Manager:
         self.store = store
         self.runtime = runtime
         self.settings = settings or JobSettings()
-        self.clock = clock
-        self.started = clock()  # when it has begun to lead the jobs, in seconds since the epoch
+        self.clock, self.started = clock, clock()  # when this engine has begun to lead, in seconds since the epoch
         self.metrics = metrics or Metrics()
         self.audit = audit
         self.new_id = IdMaker(clock, after=store.newest_id())

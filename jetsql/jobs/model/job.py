@@ -125,7 +125,7 @@ DROPPED: Final = "DROPPED"
 """The status of a dropped job as users see it. Its life cycle ends as FAILED, as in Hazelcast Jet."""
 
 RUNNING_STATUSES: Final = (Status.RUNNING, Status.COMPLETING)
-"""The statuses of a job whose run goes on, so that its rates and its lag are current."""
+"""The statuses of a job with a run, so that its rates and its lag are current."""
 
 SHOWN_STATUSES: Final = (*(status.value for status in Status), DROPPED)
 """The statuses as users see them."""

@@ -23,6 +23,7 @@ from jetsql.embedded.open_engine import Service
 from jetsql.engine.spark.spark_end import SparkEnd
 from jetsql.errors import ErrorReport, JetSQLError, StatementError
 from jetsql.home.home_lock import HomeLock, make_home
+from jetsql.home.machine_use import Heap, MachineUse
 from jetsql.home.storage import storage_of
 from jetsql.identity.open_issuer import open_issuer
 from jetsql.jobs.access.user_limits import UserLimits
@@ -149,6 +150,9 @@ class Managed:
     @property
     def facts(self) -> dict[str, str]:
         return {"version": VERSION, "home": str(self.home)}
+
+    def machine_use(self) -> MachineUse:
+        return MachineUse(0.5, 2, 60 * 2**30, 100 * 2**30, Heap(300 * 2**20, 2**30))
 
     def about(self) -> dict[str, Any]:
         facts = {"version": VERSION, "spark": "none", "master": "local[2]"}

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from jetsql.console.console_app import WebConsole
+from jetsql.console.web.engine_label import EngineLabel
 from jetsql.console.web.login_sessions import LoginSessions
 from jetsql.embedded.engine_instance import EngineInstance
 from jetsql.identity.oidc_logins import OidcLogins
@@ -45,12 +46,13 @@ def run_console(
     engine: Managed | EngineInstance,
     logins: LoginSessions | None = None,
     provider: OidcLogins | None = None,
+    label: EngineLabel = EngineLabel(),  # noqa: B008  # it is frozen
     **limits: Any,
 ) -> Iterator[RunningServer]:
     """Serve an engine with its console. provider: of OpenID Connect. limits: further arguments of `run_server`"""
 
     def console(server: HttpServer, access: TokenAuth) -> WebConsole:
-        return WebConsole(engine, server, access, logins, provider)
+        return WebConsole(engine, server, access, logins, provider, label)
 
     with run_server(engine, console=console, **limits) as server:
         yield server
@@ -98,7 +100,7 @@ class Browser:
                     del self.cookies[name]
             return Page(response.status, response.headers, response.read().decode())
 
-    def get(self, path: str = "/console/", **headers: str) -> Page:
+    def get(self, path: str = "/console/jobs", **headers: str) -> Page:
         """Load a page. headers: with `_` in place of `-`."""
         return self.request("GET", path, headers=_headers(headers))
 

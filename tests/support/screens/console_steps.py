@@ -13,11 +13,13 @@ from tests.support.servers.http_server import TOKEN
 
 PAGES = (
     "/console/",
+    "/console/jobs",
     "/console/jobs/{job}",
     "/console/sql",
     "/console/catalog",
     "/console/catalog/table?name=spark_catalog.shop.totals",
     "/console/snapshots",
+    "/console/alerts",
     "/console/members",
     "/console/engine",
 )
@@ -29,6 +31,12 @@ def log_in(page: Page, url: str) -> None:
     page.goto(url)
     page.get_by_label("Token of the engine").fill(TOKEN)
     page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
+
+
+def open_jobs(page: Page, url: str) -> None:
+    """Open the list of jobs. url: of the engine."""
+    page.goto(f"{url}/console/jobs")
     expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible()
 
 
@@ -54,7 +62,10 @@ def row(page: Page, name: str) -> Locator:
 
 
 def open_sql(page: Page) -> None:
-    """Open the SQL page with the navigation."""
+    """Open the SQL page with the navigation, which is a menu on a narrow screen."""
+    menu = page.get_by_role("button", name="Menu")
+    if menu.is_visible():
+        menu.click()
     page.get_by_role("navigation").get_by_role("link", name="SQL").click()
     expect(page.get_by_role("textbox", name="SQL statements")).to_be_focused()
 
