@@ -95,6 +95,7 @@ def fill(engine: Managed, monkeypatch: pytest.MonkeyPatch) -> str:
                 "state_bytes": (40 + number // 10) * 2**20,
             }
             commit(engine, job, ago=(100 - number) * 2.0, **values)
+    commit(engine, jobs[3], ago=60.0)
     engine.runtime.fail(jobs[3], Cause("The table is gone.", "JETSQL.JOB_CHANGED", hint="Create it.", retryable=False))
     for name, job in (("friday", jobs[0]), ("before_release_7", jobs[0]), ("fraud_model_2", jobs[2])):
         list(engine.run(f"CREATE SNAPSHOT {name} FOR JOB '{job}'").rows)
