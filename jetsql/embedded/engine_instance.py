@@ -113,6 +113,7 @@ class EngineInstance:
             watchdog=settings.watchdog,
             home=str(settings.home),
             own_places=own_places(settings, storage, str(spark.conf.get("spark.sql.warehouse.dir"))),
+            lineage_namespace=settings.openlineage.openlineage_namespace if settings.openlineage.is_on else "",
         )
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
@@ -457,8 +458,16 @@ def describe(text: str) -> tuple[Column, ...] | None:
 def _make_manager(
     store: Store, runtime: SparkRuntime, settings: Settings, metrics: Metrics, audit: AuditLog
 ) -> Manager:
-    limits, alerts = settings.limits, settings.alerts
-    return Manager(store, runtime, settings.jobs, metrics=metrics, audit=audit, limits=limits, alerts=alerts)
+    return Manager(
+        store,
+        runtime,
+        settings.jobs,
+        metrics=metrics,
+        audit=audit,
+        limits=settings.limits,
+        alerts=settings.alerts,
+        openlineage=settings.openlineage,
+    )
 
 
 def _copied_home(settings: Settings, storage: Storage, store: Store) -> BackedUpHome:

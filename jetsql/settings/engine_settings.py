@@ -21,6 +21,7 @@ from jetsql.jobs.alerts.alert_commands import AlertSettings
 from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
+from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
 from jetsql.loopback import is_loopback
 from jetsql.request import ENGINE
 from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, values_by_name
@@ -239,6 +240,7 @@ class Settings:
     audit: AuditSettings = group(AuditSettings)
     limits: LimitSettings = group(LimitSettings)
     alerts: AlertSettings = group(AlertSettings)
+    openlineage: OpenLineageSettings = group(OpenLineageSettings)
     jobs: JobSettings = group(JobSettings)
     watchdog: WatchdogSettings = group(WatchdogSettings)
     endpoints: EndpointSettings = group(EndpointSettings)

@@ -58,6 +58,7 @@ PACKAGES = (
     "catalog",
     "expectations",
     "refused",
+    "lineage",
     "bodies",
     "lake",
     "rights.gates",

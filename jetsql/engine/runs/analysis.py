@@ -93,6 +93,8 @@ class ResolvedBody:
     """The locations of the tables that the query reads in addition to its streams."""
     branches: tuple[Any, ...]
     """The query of each branch over the rows of a batch, a BatchPart; empty for a body with one INSERT."""
+    java_body: Any
+    """The JobBody of the Java module."""
     misspelled: StatementError | None
     """The error for an option of a sink that its table had before JetSQL checked options: new jobs are refused."""
 
@@ -137,6 +139,7 @@ def resolve_body(
         unchecked_by_spark=bool(facts.get("unchecked_by_spark")),
         static_locations=statics,
         branches=tuple(plans.branchParts()) if body.branches else (),
+        java_body=plans,
         misspelled=next(filter(None, map(find_misspelled, targets, described)), None),
     )
 

@@ -23,6 +23,7 @@ from jetsql.engine.runs.batch_runs import BatchRun, PendingBatchRun, pending_bat
 from jetsql.engine.runs.owner_checks import check_owner
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
+from jetsql.engine.runs.run_lineage import find_lineage
 from jetsql.engine.runs.source_starts import begin_query
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.engine.runs.streaming_runs import StreamingRun
@@ -42,6 +43,7 @@ from jetsql.failpoints import failpoint
 from jetsql.jobs.checkpoint_files.log_entries import Progress
 from jetsql.jobs.lifecycle.runtime import (
     CrashReport,
+    LineageFound,
     Report,
     RestartRequested,
     RunCompleted,
@@ -67,12 +69,18 @@ class JobRuns:
         pins: CheckpointPins,
         watchdog: ResourceWatchdog,
         pending_seconds: float,
+        lineage_namespace: str,
     ) -> None:
-        """Create it without runs. watchdog: started. pending_seconds: the time to wait for a pending batch"""
+        """Create it without runs.
+
+        watchdog: started. pending_seconds: the time to wait for a pending batch. lineage_namespace: see
+        `RuntimeSettings`
+        """
         self._sessions: Final = sessions
         self._sinks: Final = sinks
         self._pins: Final = pins
         self._pending_seconds: Final = pending_seconds
+        self._lineage_namespace: Final = lineage_namespace
         self._files: Final = FileSystem(sinks.spark)
         self._checkpoints: Final[Checkpoints] = sinks.checkpoints
         self._runs: Final[dict[RunId, Run]] = {}
@@ -99,6 +107,9 @@ class JobRuns:
 
     def _start(self, job: Job, session: SparkSession, report: Report) -> None:
         context = self._open(job, session, self._forget_when_ended(report))
+        if self._lineage_namespace:
+            lineage = find_lineage(context.body.java_body, self._lineage_namespace)
+            report(LineageFound(job.run_id, lineage))
         run = _create_run(context)
         self._kafka_watchdog.watch(run, job, context.report)
         try:

@@ -96,6 +96,8 @@ class RuntimeSettings:
     """The home folder, whose disk is watched."""
     own_places: Sequence[str] = ()
     """The files and folders that no right on a location opens, as paths or URIs; see `own_places`."""
+    lineage_namespace: str = ""
+    """The namespace of datasets in the lineage of runs, which they report; empty for no reports."""
 
 
 class SparkRuntime:
@@ -122,7 +124,9 @@ class SparkRuntime:
         self._state_locations = StateLocations(self._checkpoints)
         watchdog = ResourceWatchdog(spark)
         watchdog.start(settings.watchdog, (settings.home, self._checkpoints.root))
-        self._runs = JobRuns(self._sessions, self._sinks, self._pins, watchdog, settings.pending_seconds)
+        self._runs = JobRuns(
+            self._sessions, self._sinks, self._pins, watchdog, settings.pending_seconds, settings.lineage_namespace
+        )
         self._functions = PythonFunctions(spark)
         self._newest_analysis: tuple[Body, Any] | None = None
         java(spark).rights.EnginePlaces.publish(json.dumps(list(settings.own_places)))

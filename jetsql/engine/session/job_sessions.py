@@ -21,6 +21,7 @@ from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession
 from jetsql.jobs.model.job import Job, Plan
 from jetsql.jobs.model.spark_settings import unknown_setting
 from jetsql.jobs.model.table_names import SESSION_CATALOG
+from jetsql.jobs.openlineage.parent_runs import PARENT_SETTING, parse_parent
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.jobs.planning.sink_traits import traits_of
@@ -48,6 +49,7 @@ _NOT_CAPTURED = (
     OWNER_CONF,
     LOCAL_WINDOWS_CONF,
     _MALFORMED_CONF,
+    PARENT_SETTING,
 )
 
 _STREAMING_CONFS = {
@@ -131,6 +133,15 @@ def _checkpoint_confs(root: str) -> Mapping[str, str]:
     return _LOCAL_CONFS if root.startswith("file:") else {}
 
 
+def _parent_run(session: SparkSession) -> str:
+    """Return the parent of the runs of a new job. Raises StatementError INVALID_SETTING for a wrong text."""
+    text = session.conf.get(PARENT_SETTING, "") or ""
+    if text and parse_parent(text) is None:
+        message = f"The setting {PARENT_SETTING} of the session is not NAMESPACE/JOB/RUN with a UUID as the run."
+        raise StatementError("INVALID_OPTION_VALUE", message, hint=f"Use RESET {PARENT_SETTING}.")
+    return text
+
+
 class JobSessions:
     """The sessions of one engine's jobs; those of runs are children of the engine's session. checkpoint_root: a URI."""
 
@@ -150,7 +161,8 @@ class JobSessions:
         }
         for key in ALWAYS_CAPTURED:
             confs[key] = str(session.conf.get(key))
-        return CapturedSession(session.catalog.currentCatalog(), session.catalog.currentDatabase(), confs)
+        catalog, schema = session.catalog.currentCatalog(), session.catalog.currentDatabase()
+        return CapturedSession(catalog, schema, confs, _parent_run(session))
 
     @staticmethod
     def _is_captured(key: str) -> bool:

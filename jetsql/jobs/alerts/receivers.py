@@ -40,6 +40,11 @@ def call_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
     """Send a POST request. Never raises."""
     if problem := find_url_problem(url):
         return Attempt(f"The URL cannot be called: {problem}.", is_final=True)
+    return post(url, body, {**headers, "User-Agent": _USER_AGENT}, seconds)
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str], seconds: float = ATTEMPT_SECONDS) -> Attempt:
+    """Send a POST request to a URL of http or https that the engine's configuration allows. Never raises."""
     parts = urlsplit(url)
     connection = _connection(parts, seconds)
     deadline = Timer(seconds, lambda: _cut(connection))
@@ -47,7 +52,7 @@ def call_webhook(url: str, body: bytes, headers: Mapping[str, str], seconds: flo
     try:
         deadline.start()
         path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        connection.request("POST", path, body, {**headers, "User-Agent": _USER_AGENT, "Connection": "close"})
+        connection.request("POST", path, body, {**headers, "Connection": "close"})
         return _judge(connection.getresponse().status)
     except (OSError, http.client.HTTPException, ValueError) as error:
         return Attempt(f"{origin_of(url)} did not answer: {_reason(error)}.")

@@ -16,6 +16,7 @@ from jetsql.jobs.model.body_analysis import Analysis, OutputMode
 from jetsql.jobs.model.cluster_member import ClusterState, Member
 from jetsql.jobs.model.function import Function
 from jetsql.jobs.model.job import Cause, Job, Plan, RuleCount, RunId, SourceStart, Version
+from jetsql.jobs.openlineage.job_lineage import JobLineage
 from jetsql.jobs.store.metrics import BatchMetrics
 from jetsql.language.statement import Body, CreateFunction, StartMode, TableIdentifier
 
@@ -103,6 +104,14 @@ class RowsChecked:
 
 
 @dataclass(frozen=True)
+class LineageFound:
+    """The query of the run was analysed: what it reads and writes, for OpenLineage."""
+
+    run: RunId
+    lineage: JobLineage
+
+
+@dataclass(frozen=True)
 class ResourceNotice:
     """The run uses much of a resource that is scarce; a notice for the job's history, and the run continues."""
 
@@ -162,6 +171,7 @@ RuntimeEvent = (
     | SinkNotice
     | GroupNotice
     | RowsChecked
+    | LineageFound
     | ResourceNotice
     | ResourceExhausted
     | RestartRequested

@@ -50,6 +50,7 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
     GroupNotice,
+    LineageFound,
     ResourceExhausted,
     ResourceNotice,
     RestartRequested,
@@ -275,6 +276,7 @@ TABLE: Final[Mapping[type, Row]] = {
     SinkNotice: _same(steps.record_sink_notice),
     GroupNotice: _same(steps.record_group_notice),
     RowsChecked: _same(steps.record_counts),
+    LineageFound: _same(steps.keep),
     ResourceNotice: _run_row(
         not_running=steps.stale,
         starting=steps.record_resource_notice,

@@ -130,6 +130,8 @@ class CapturedSession:
     schema: str
     confs: Mapping[str, str] = field(default_factory=dict)
     """The runtime SQL settings that differ from the engine's; session time zone and ANSI mode always."""
+    parent_run: str = field(default="", compare=False)
+    """The run of another program that has created the job, see `jobs.openlineage.parent_runs`; empty for none."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import dev.jetsql.common.Exceptions;
 import dev.jetsql.common.JobContext;
 import dev.jetsql.common.Json;
 import dev.jetsql.expectations.Conditions;
+import dev.jetsql.lineage.LineageFacts;
 import dev.jetsql.plans.JobColumns;
 import dev.jetsql.plans.Plans;
 import dev.jetsql.rewrites.BatchPart;
@@ -34,6 +35,7 @@ public final class JobBody {
   private final LogicalPlan written;
   private final RewrittenQuery rewritten;
   private final Branches branches;
+  private final String rules;
 
   private JobBody(
       SparkSession session,
@@ -44,6 +46,7 @@ public final class JobBody {
       String rules) {
     this.session = session;
     this.branches = null;
+    this.rules = rules;
     var query = InsertFacts.read(command, columns, facts);
     if (query != null && appliesChanges)
       facts.set("change_columns", Json.MAPPER.valueToTree(ChangeQuery.columns(query)));
@@ -63,6 +66,7 @@ public final class JobBody {
   private JobBody(SparkSession session, NewTable table, RunOptions options, String rules) {
     this.session = session;
     this.branches = null;
+    this.rules = rules;
     this.written = table.query();
     readRules(written, rules);
     if (table.facts() != null) facts.set("sink", table.facts());
@@ -72,6 +76,7 @@ public final class JobBody {
 
   private JobBody(BranchedInsert insert, RunOptions options, String rules) {
     this.session = insert.session();
+    this.rules = rules;
     var checked = readRules(insert.source(), rules);
     var described = facts.putArray("branches");
     var queries = new ArrayList<LogicalPlan>();
@@ -209,6 +214,28 @@ public final class JobBody {
   /** Returns the queries of a body with several INSERTs; empty for any other body. */
   public List<BatchPart> branchParts() {
     return branches == null ? List.of() : branches.parts();
+  }
+
+  /** Returns the lineage of the columns as a JSON object, see `LineageFacts`. */
+  public String lineage() {
+    return inSession(session, this::readLineage);
+  }
+
+  private String readLineage() {
+    var lineage = new LineageFacts(session, written);
+    Conditions.forEach(
+        session,
+        Plans.list(written.output()),
+        rules,
+        (rule, condition) -> lineage.addRule(rule.name(), condition, rule.removes()));
+    if (branches == null) {
+      lineage.addTable(facts.get("sink"));
+    } else {
+      var sinks = facts.get("branches");
+      for (int i = 0; i < sinks.size(); i++)
+        lineage.addTable(sinks.get(i).get("sink"), branches.parts().get(i).body());
+    }
+    return lineage.json();
   }
 
   /** Returns the facts as a JSON object. */

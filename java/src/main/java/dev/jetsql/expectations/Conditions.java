@@ -9,6 +9,7 @@ import dev.jetsql.plans.Plans;
 import dev.jetsql.plans.RowJson;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -66,6 +67,15 @@ public final class Conditions {
   /** Returns the condition of a rule that is not refused. */
   static Expression of(SparkSession session, List<Attribute> columns, Expectation rule) {
     return condition(resolve(session, columns, rule));
+  }
+
+  /** Calls a function with each rule and its condition. rules: not refused, see `describe` */
+  public static void forEach(
+      SparkSession session,
+      List<Attribute> columns,
+      String rules,
+      BiConsumer<Expectation, Expression> function) {
+    for (var rule : Expectation.read(rules)) function.accept(rule, of(session, columns, rule));
   }
 
   private static Expression condition(LogicalPlan resolved) {

@@ -14,7 +14,7 @@ import java.util.List;
  * @param line the line of the condition, from 1
  * @param column its column, from 0
  */
-record Expectation(String name, String text, String action, String table, int line, int column) {
+public record Expectation(String name, String text, String action, String table, int line, int column) {
   static final String DROP_ROW = "DROP ROW";
   static final String FAIL = "FAIL";
   static final String INTO_TABLE = "INTO TABLE";
@@ -32,6 +32,11 @@ record Expectation(String name, String text, String action, String table, int li
               each.get("line").asInt(),
               each.get("column").asInt()));
     return list;
+  }
+
+  /** Returns whether rows that violate the rule are not written. */
+  public boolean removes() {
+    return is(DROP_ROW) || is(INTO_TABLE);
   }
 
   boolean is(String other) {

@@ -1,0 +1,82 @@
+"""The settings of OpenLineage events, a part of the engine's settings. No statement can change them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from jetsql.loopback import is_loopback
+from jetsql.secret_references import resolved
+from jetsql.setting_fields import setting
+from jetsql.setting_values import parse_file, parse_positive_count, parse_positive_seconds, parse_reference, refusal
+
+
+def _parse_url(value: object) -> str:
+    expected = ValueError("the URL of a receiver without user and password, such as http://marquez:5000")
+    if not isinstance(value, str) or not value.isascii() or any(sign.isspace() for sign in value.strip()):
+        raise expected
+    try:
+        parts = urlsplit(value.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise expected from None
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or "\\" in value or parts.fragment:
+        raise expected
+    return value.strip() if parts.path.strip("/") or parts.query else f"{value.strip().rstrip('/')}/api/v1/lineage"
+
+
+def _parse_namespace(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise ValueError("a name")
+    return value.strip()
+
+
+@dataclass(frozen=True)
+class OpenLineageSettings:
+    """Settings of the events about runs of jobs."""
+
+    openlineage_url: str | None = setting(
+        None,
+        _parse_url,
+        "The receiver of OpenLineage events over HTTP. A URL without a path gets `/api/v1/lineage`.",
+    )
+    openlineage_api_key: str | None = setting(
+        None, parse_reference, "The API key that the receiver wants, sent as a bearer token.", is_secret=True
+    )
+    openlineage_file: Path | None = setting(
+        None, parse_file, "A file to which OpenLineage events are appended, one JSON object a line.", is_path=True
+    )
+    openlineage_namespace: str = setting(
+        "jetsql", _parse_namespace, "The namespace of the jobs in OpenLineage events, such as the name of the engine."
+    )
+    openlineage_running_seconds: float = setting(
+        60.0,
+        parse_positive_seconds,
+        "The shortest time between two OpenLineage events `RUNNING` of a run, each of which follows a batch.",
+        is_advanced=True,
+    )
+    openlineage_events_most: int = setting(
+        1000,
+        parse_positive_count,
+        "The limit of OpenLineage events that wait for a receiver; further ones are dropped.",
+        is_advanced=True,
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether there is a receiver."""
+        return self.openlineage_url is not None or self.openlineage_file is not None
+
+    def api_key(self) -> str:
+        """Return the API key; empty for none. Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING."""
+        if self.openlineage_api_key is None or self.openlineage_url is None:
+            return ""
+        parts = urlsplit(self.openlineage_url)
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            message = f"openlineage_api_key is set, but openlineage_url is {self.openlineage_url}, without TLS."
+            raise refusal(message, "Use a URL with https://, or no API key.")
+        key = resolved(self.openlineage_api_key, "openlineage_api_key")
+        if not key.isascii() or not key.isprintable():
+            raise refusal("The secret of openlineage_api_key has a sign that is not printable ASCII.")
+        return key
