@@ -6,6 +6,7 @@ import dev.jetsql.records.SourceColumns;
 import dev.jetsql.rewrites.patterns.MatchedRows;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SessionWindow$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.TimeWindow$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin;
 import org.apache.spark.sql.catalyst.plans.logical.CTERelationDef;
@@ -43,6 +45,7 @@ import scala.Option;
 final class ColumnLineage {
   private final Datasets datasets;
   private final Map<Object, List<Dependencies>> ctes = new HashMap<>();
+  private final Map<LogicalPlan, Integer> pivoted = new IdentityHashMap<>();
   private final Dependencies rows = new Dependencies();
 
   ColumnLineage(Datasets datasets) {
@@ -75,6 +78,7 @@ final class ColumnLineage {
       return named(plan, ctes.getOrDefault(read.cteId(), List.of()), outer);
     if (plan instanceof Union union) return readUnion(union, outer);
     var all = new Scope(new HashMap<>(), outer);
+    if (plan instanceof Aggregate aggregate) findPivot(aggregate);
     for (var child : Plans.list(plan.children()))
       all.columns().putAll(read(withoutNullTimes(plan, child), outer).columns());
     readNode(plan, all);
@@ -153,7 +157,7 @@ final class ColumnLineage {
     if (plan instanceof Project project) {
       define(Plans.list(project.projectList()), scope);
     } else if (plan instanceof Aggregate aggregate) {
-      addRows(Plans.list(aggregate.groupingExpressions()), Kind.GROUP_BY, scope);
+      addRows(groups(aggregate), Kind.GROUP_BY, scope);
       define(Plans.list(aggregate.aggregateExpressions()), scope);
     } else if (plan instanceof Filter filter) {
       if (!isOfWindow(filter)) addRows(List.of(filter.condition()), Kind.FILTER, scope);
@@ -223,8 +227,10 @@ final class ColumnLineage {
       }
     }
     var output = Plans.list(expand.output());
-    for (int i = 0; i < output.size(); i++)
-      scope.columns().put(output.get(i).exprId(), made.get(i));
+    for (int i = 0; i < output.size(); i++) {
+      var value = isWindow(output.get(i)) ? made.get(i).ofWindow() : made.get(i);
+      scope.columns().put(output.get(i).exprId(), value);
+    }
   }
 
   private void readMatches(MatchedRows matched, Scope scope) {
@@ -252,8 +258,27 @@ final class ColumnLineage {
 
   private void define(List<? extends NamedExpression> columns, Scope scope) {
     var made = new HashMap<ExprId, Dependencies>();
-    for (var column : columns) made.put(column.exprId(), values(scope).of((Expression) column));
+    for (var column : columns) {
+      var value = values(scope).of((Expression) column);
+      made.put(column.exprId(), isWindow(column) ? value.ofWindow() : value);
+    }
     scope.columns().putAll(made);
+  }
+
+  /** Remembers the aggregate below a PIVOT, which Spark groups by the column of FOR as well. */
+  private void findPivot(Aggregate aggregate) {
+    var isPivot =
+        Plans.list(aggregate.aggregateExpressions()).stream()
+            .anyMatch(column -> ((Expression) column).exists(PivotFirst.class::isInstance));
+    var below = isPivot ? aggregate.child().find(Aggregate.class::isInstance) : null;
+    if (below != null && below.isDefined())
+      pivoted.put(below.get(), aggregate.groupingExpressions().size());
+  }
+
+  /** Returns the expressions by which the user groups. */
+  private List<Expression> groups(Aggregate aggregate) {
+    var all = Plans.list(aggregate.groupingExpressions());
+    return all.subList(0, pivoted.getOrDefault(aggregate, all.size()));
   }
 
   private void addRows(List<? extends Expression> expressions, Kind kind, Scope scope) {
@@ -295,7 +320,7 @@ final class ColumnLineage {
         .anyMatch(column -> isWindow(column) && !below.contains(column));
   }
 
-  private static boolean isWindow(Attribute column) {
+  private static boolean isWindow(NamedExpression column) {
     return column.metadata().contains(TimeWindow$.MODULE$.marker())
         || column.metadata().contains(SessionWindow$.MODULE$.marker());
   }

@@ -100,6 +100,18 @@ final class Dependencies {
     return made;
   }
 
+  /** Returns those of a window of time, whose computation has conditions that no user wrote. */
+  Dependencies ofWindow() {
+    var made = new Dependencies();
+    uses.forEach(
+        (column, all) ->
+            all.stream()
+                .filter(use -> use.kind().isDirect())
+                .forEach(use -> made.add(column, use)));
+    fields.forEach((name, field) -> made.fields.put(name, field.ofWindow()));
+    return made;
+  }
+
   /** Returns those of an aggregate that returns one of several values, with their fields. */
   Dependencies chosen() {
     var made = direct(Kind.AGGREGATION, false);

@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
 import org.apache.spark.sql.catalyst.expressions.WindowExpression;
 import org.apache.spark.sql.catalyst.expressions.With;
@@ -33,6 +34,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Last;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.MaxMinBy;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.expressions.aggregate.PivotFirst;
 import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StructType;
@@ -69,6 +71,7 @@ final class ValueLineage {
       for (var each : Plans.list(with.defs())) common.put(each.id(), of(each.child()));
       return of(with.child());
     }
+    if (value instanceof RuntimeReplaceable call && !isMasking(value)) return of(call.replacement());
     return computed(Plans.list(value.children()), isMasking(value));
   }
 
@@ -129,6 +132,11 @@ final class ValueLineage {
     }
     if (function instanceof First || function instanceof Last) return of(arguments.get(0)).chosen();
     if (function instanceof Max || function instanceof Min) return of(arguments.get(0)).chosen();
+    if (function instanceof PivotFirst pivot) {
+      var made = of(pivot.valueColumn()).direct(Kind.AGGREGATION, false);
+      made.add(of(pivot.pivotColumn()).indirect(Kind.CONDITIONAL));
+      return made;
+    }
     var made = new Dependencies();
     for (var each : arguments) made.add(of(each));
     return made.direct(Kind.AGGREGATION, function instanceof Count);
