@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.sql import SQLConnectionManager
 from dbt_common.exceptions import DbtDatabaseError
+from dbt_common.invocation import get_invocation_id
 
 from jetsql.client import dbapi
-from jetsql.dbt_adapter.engine_profile import open_connection
+from jetsql.dbt_adapter.engine_profile import open_connection, parent_settings
 from jetsql.dbt_adapter.error_text import describe_error
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class JetSQLConnectionManager(SQLConnectionManager):
     """Opens, cancels and uses the connection of each thread. Every statement takes effect when it returns."""
 
     TYPE = "jetsql"
+    project: ClassVar[str] = ""
+    """The name of dbt's project."""
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:
@@ -61,11 +65,12 @@ class JetSQLConnectionManager(SQLConnectionManager):
         if connection.state == ConnectionState.OPEN:
             return connection
         profile = connection.credentials
+        settings = {**parent_settings(cls.project, get_invocation_id(), os.environ), **profile.settings}
 
         def connect() -> dbapi.Connection:
             try:
                 return open_connection(
-                    profile.url, profile.home, profile.token, profile.start, profile.settings, profile.ca_file
+                    profile.url, profile.home, profile.token, profile.start, settings, profile.ca_file
                 )
             except dbapi.Error as error:
                 if error.condition == _NOT_REACHABLE:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from jetsql.client.dbapi import Connection, Error, connect
 from jetsql.client.engine_address import parse_address
 from jetsql.jobs.model.redaction import redact_url
+from jetsql.jobs.model.spark_settings import PARENT_SETTING
+from jetsql.jobs.openlineage.parent_runs import new_parent
 
 
 def check_profile(url: str | None, home: str | None, schema: str | None) -> None:
@@ -34,6 +36,15 @@ def open_connection(
         connection.close()
         raise
     return connection
+
+
+def parent_settings(project: str, invocation: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting that makes a run of dbt the parent of the runs of its jobs, for OpenLineage.
+
+    invocation: dbt's id of this run. environ: has the parent of dbt, if a scheduler runs it
+    """
+    parent = new_parent("dbt", f"dbt-run-{project}" if project else "dbt-run", invocation, environ)
+    return {PARENT_SETTING: parent.text}
 
 
 def shown_address(url: str | None, home: str | None) -> str:

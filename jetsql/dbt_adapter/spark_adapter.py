@@ -43,6 +43,11 @@ class JetSQLAdapter(SparkAdapter):
     ConnectionManager = JetSQLConnectionManager
     AdapterSpecificConfigs = JetSQLConfig
 
+    def __init__(self, config: Any, mp_context: Any) -> None:
+        """Create it. config: dbt's configuration. mp_context: of Python's multiprocessing"""
+        super().__init__(config, mp_context)
+        JetSQLConnectionManager.project = config.project_name
+
     def list_relations_without_caching(self, schema_relation: SparkRelation) -> list[SparkRelation]:
         """Return the tables and views of a schema. Spark returns only the last part of a schema such as `lake.shop`."""
         found = super().list_relations_without_caching(schema_relation)

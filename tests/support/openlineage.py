@@ -44,8 +44,8 @@ def _facets(value: object) -> Iterator[tuple[str, object]]:
 
 
 @cache
-def _registry() -> Registry[Any]:
-    return Registry(retrieve=_retrieve)
+def _registry() -> Any:
+    return Registry(retrieve=_retrieve)  # type: ignore[call-arg]  # it is made by attrs
 
 
 def _retrieve(uri: str) -> Resource[Any]:

@@ -19,9 +19,9 @@ from jetsql.engine.session.engine_sessions import open_engine_session
 from jetsql.errors import StatementError
 from jetsql.jobs.model.body_analysis import PARSE_MODE, CapturedSession
 from jetsql.jobs.model.job import Job, Plan
-from jetsql.jobs.model.spark_settings import unknown_setting
+from jetsql.jobs.model.spark_settings import PARENT_SETTING, unknown_setting
 from jetsql.jobs.model.table_names import SESSION_CATALOG
-from jetsql.jobs.openlineage.parent_runs import PARENT_SETTING, parse_parent
+from jetsql.jobs.openlineage.parent_runs import parse_parent
 from jetsql.jobs.planning.progress_tracking import tracks_asynchronously
 from jetsql.jobs.planning.protected_confs import protection_reason
 from jetsql.jobs.planning.sink_traits import traits_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from jetsql.jobs.access.access_records import Right, SecurableKind
 from jetsql.jobs.access.access_state import AccessState
-from jetsql.jobs.access.rights_table import USER_SETTINGS
+from jetsql.jobs.access.rights_table import SESSION_SETTINGS
 from jetsql.jobs.access.user_limits import limits_of
 from jetsql.jobs.model.job_settings import LimitSettings
 from jetsql.request import OWNER
@@ -36,7 +36,7 @@ def published_rights(state: AccessState, limits: LimitSettings) -> str | None:
                 for each in sorted(state.owners, key=lambda each: each.object)
                 if each.object.kind is SecurableKind.TABLE
             ],
-            "settings": list(USER_SETTINGS),
+            "settings": list(SESSION_SETTINGS),
         }
     )
 

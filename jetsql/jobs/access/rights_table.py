@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jetsql.jobs.access.access_records import Right, SecurableKind
+from jetsql.jobs.model.spark_settings import PARENT_SETTING
 
 CONTAINERS: Final[Mapping[SecurableKind, tuple[SecurableKind, ...]]] = {
     SecurableKind.TABLE: (SecurableKind.SCHEMA, SecurableKind.CATALOG, SecurableKind.ENGINE),
@@ -28,6 +29,8 @@ CONTAINERS: Final[Mapping[SecurableKind, tuple[SecurableKind, ...]]] = {
 
 USER_SETTINGS: Final = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled", "spark.sql.shuffle.partitions")
 """The settings of Spark that every user may set, for a session and for a job."""
+SESSION_SETTINGS: Final = (*USER_SETTINGS, PARENT_SETTING)
+"""The settings that every user may set for a session."""
 
 
 @dataclass(frozen=True)

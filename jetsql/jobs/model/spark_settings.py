@@ -12,6 +12,9 @@ from typing import Final
 
 from jetsql.errors import StatementError
 
+PARENT_SETTING: Final = "spark.jetsql.openlineage.parent"
+"""The setting of a session with the parent of the runs of its new jobs, see `jobs.openlineage.parent_runs`."""
+
 _SQL: Final = "spark.sql."
 _SHORT: Final = 6  # of names in which only one letter may differ
 

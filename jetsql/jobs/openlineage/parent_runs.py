@@ -1,7 +1,7 @@
 """Parents of runs: the run of another program that has created a job, as OpenLineage's clients write it.
 
 The text is `NAMESPACE/JOB/RUN`, with the id of the run as a UUID, as in the variable OPENLINEAGE_PARENT_ID. After a
-semicolon, the root of the parent can follow.
+comma, the root of the parent can follow in the same form.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
 
-PARENT_SETTING: Final = "spark.jetsql.openlineage.parent"
-"""The setting of a session with the parent of the runs of its new jobs."""
 _VARIABLE: Final = "OPENLINEAGE_PARENT_ID"
+_NAMESPACE: Final = "OPENLINEAGE_NAMESPACE"
 _MOST_CHARACTERS: Final = 2000
 
 
@@ -30,13 +29,13 @@ class ParentRun:
     @property
     def text(self) -> str:
         """Return the text that `parse_parent` reads."""
-        names = (quote(each, safe=" :@.-_") for each in (self.namespace, self.name, self.run))
-        return "/".join(names) + ("" if self.root is None else f";{self.root.text}")
+        names = (quote(each, safe=":@.-_") for each in (self.namespace, self.name, self.run))
+        return "/".join(names) + ("" if self.root is None else f",{self.root.text}")
 
 
 def parse_parent(text: str) -> ParentRun | None:
     """Return the parent of a text, or None for an empty one or one that is not valid."""
-    own, _, root = text.strip().partition(";")
+    own, _, root = text.strip().partition(",")
     namespace, _, rest = own.partition("/")
     name, _, run = rest.rpartition("/")
     if len(text) > _MOST_CHARACTERS or not text.isprintable() or not namespace or not name:
@@ -49,6 +48,9 @@ def parse_parent(text: str) -> ParentRun | None:
 
 
 def new_parent(namespace: str, name: str, run: str, environ: Mapping[str, str]) -> ParentRun:
-    """Return a run of this program as a parent. environ: has the parent of this program, which becomes the root"""
+    """Return a run of this program as a parent of the runs of jobs that it creates.
+
+    namespace: of the program, unless the environment names one. environ: has the parent of this program, its root
+    """
     above = parse_parent(environ.get(_VARIABLE, ""))
-    return ParentRun(environ.get("OPENLINEAGE_NAMESPACE") or namespace, name, run, above and (above.root or above))
+    return ParentRun(environ.get(_NAMESPACE) or namespace, name, run, above and (above.root or above))

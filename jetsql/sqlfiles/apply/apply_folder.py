@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from enum import Enum
 from typing import Protocol
 
 from jetsql.errors import EngineError
+from jetsql.jobs.openlineage.parent_runs import new_parent
 from jetsql.sqlfiles.apply.declarations import read_declarations
 from jetsql.sqlfiles.apply.dependencies import OrderedDeclarations, order_declarations
 from jetsql.sqlfiles.apply.engine_state import ApplyEngine, EngineSessions
@@ -125,7 +128,9 @@ class FolderApply:
 
     def _carry_out(self, steps: Sequence[PlanStep], sessions: EngineSessions) -> ApplyStatus:
         run = self._run = ApplyRun()
+        name = ".".join(("apply", *filter(None, (self._options.group,))))
         try:
+            sessions.set_parent(new_parent("jetsql", name, str(uuid.uuid4()), os.environ))
             run_plan(steps, sessions, self._waiting, self._report, run)
         except KeyboardInterrupt:
             self._show_stopped(run)

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from jetsql.errors import EngineError, ErrorReport, StatementError
+from jetsql.jobs.model.spark_settings import PARENT_SETTING
 from jetsql.jobs.model.table_names import join_table, quoted_table
+from jetsql.jobs.openlineage.parent_runs import ParentRun
 from jetsql.language import parse
 from jetsql.output.diagnostics import Diagnostic
 from jetsql.output.result_sink import OutputClosed
@@ -78,12 +80,19 @@ class EngineSessions:
         """Create it. engine: the session for statements without a context; the caller closes it."""
         self._engine = engine
         self._sessions: dict[tuple[str, ...], StatementEngine] = {(): engine}
+        self._parent = ""
 
     def close(self) -> None:
         """Close the further sessions."""
         for key, session in self._sessions.items():
             if key:
                 session.close()
+
+    def set_parent(self, parent: ParentRun) -> None:
+        """Make a run the parent of the runs of jobs that the sessions create. Raises their errors."""
+        self._parent = f"SET {PARENT_SETTING}={parent.text}"
+        for session in self._sessions.values():
+            _rows(session, self._parent)
 
     def session(self, context: Context) -> StatementEngine:
         """Return the session of a context. Raises StatementFailed for a statement of the context, EngineError."""
@@ -92,6 +101,8 @@ class EngineSessions:
             return found
         session = self._engine.open_session()
         try:
+            if self._parent:
+                _rows(session, self._parent)
             for step in context.steps:
                 _run(session, step, step.text)
         except BaseException:

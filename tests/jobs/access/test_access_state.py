@@ -23,7 +23,7 @@ from jetsql.jobs.access.access_records import (
 )
 from jetsql.jobs.access.access_state import AccessState, containers_of_job, job_object
 from jetsql.jobs.access.effective_rights import published_rights
-from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS, USER_SETTINGS
+from jetsql.jobs.access.rights_table import CONTAINERS, RIGHTS, SESSION_SETTINGS
 from jetsql.jobs.model.job_settings import LimitSettings
 from tests.support.models.lifecycle_cases import job
 
@@ -213,7 +213,7 @@ def test_published_rights_are_those_of_each_user() -> None:
             },
         },
         "views": [{"name": ["spark_catalog", "s", "t"], "owner": "bob"}],
-        "settings": list(USER_SETTINGS),
+        "settings": list(SESSION_SETTINGS),
     }
 
 
