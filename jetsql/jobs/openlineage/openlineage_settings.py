@@ -7,12 +7,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from jetsql.loopback import is_loopback
-from jetsql.secret_references import resolved
+from jetsql.secret_references import is_reference, resolved
 from jetsql.setting_fields import setting
 from jetsql.setting_values import parse_file, parse_positive_count, parse_positive_seconds, parse_reference, refusal
 
 
 def _parse_url(value: object) -> str:
+    return value if isinstance(value, str) and is_reference(value) else _complete_url(value)
+
+
+def _complete_url(value: object) -> str:
     expected = ValueError("the URL of a receiver without user and password, such as http://marquez:5000")
     if not isinstance(value, str) or not value.isascii() or any(sign.isspace() for sign in value.strip()):
         raise expected
@@ -33,6 +37,19 @@ def _parse_namespace(value: object) -> str:
 
 
 @dataclass(frozen=True)
+class HttpReceiver:
+    """A receiver over HTTP."""
+
+    url: str
+    api_key: str = ""  # empty for none
+
+    @property
+    def name(self) -> str:
+        """Return what is shown of it: not its parameters, which can be secrets."""
+        return self.url.partition("?")[0]
+
+
+@dataclass(frozen=True)
 class OpenLineageSettings:
     """Settings of the events about runs of jobs."""
 
@@ -40,6 +57,7 @@ class OpenLineageSettings:
         None,
         _parse_url,
         "The receiver of OpenLineage events over HTTP. A URL without a path gets `/api/v1/lineage`.",
+        is_secret=True,
     )
     openlineage_api_key: str | None = setting(
         None, parse_reference, "The API key that the receiver wants, sent as a bearer token.", is_secret=True
@@ -68,15 +86,21 @@ class OpenLineageSettings:
         """Return whether there is a receiver."""
         return self.openlineage_url is not None or self.openlineage_file is not None
 
-    def api_key(self) -> str:
-        """Return the API key; empty for none. Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING."""
-        if self.openlineage_api_key is None or self.openlineage_url is None:
-            return ""
-        parts = urlsplit(self.openlineage_url)
+    def receiver(self) -> HttpReceiver | None:
+        """Return the receiver over HTTP, or None. Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING."""
+        if self.openlineage_url is None:
+            return None
+        try:
+            url = _complete_url(resolved(self.openlineage_url, "openlineage_url"))
+        except ValueError as expected:
+            raise refusal("The secret of openlineage_url is wrong.", f"It must be {expected}.") from None
+        if self.openlineage_api_key is None:
+            return HttpReceiver(url)
+        parts = urlsplit(url)
         if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-            message = f"openlineage_api_key is set, but openlineage_url is {self.openlineage_url}, without TLS."
+            message = "openlineage_api_key is set, but openlineage_url has no TLS."
             raise refusal(message, "Use a URL with https://, or no API key.")
         key = resolved(self.openlineage_api_key, "openlineage_api_key")
         if not key.isascii() or not key.isprintable():
             raise refusal("The secret of openlineage_api_key has a sign that is not printable ASCII.")
-        return key
+        return HttpReceiver(url, key)

@@ -46,7 +46,7 @@ class RunEvents:
     def __init__(self, settings: OpenLineageSettings, clock: Callable[[], float]) -> None:
         """Create it without receivers. Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING."""
         self._settings, self._clock = settings, clock
-        self._api_key = settings.api_key()
+        self._receiver = settings.receiver()
         self._queues: list[EventQueue] = []
         self._runs: dict[tuple[str, int], _OpenRun] = {}  # by job and number of the run
 
@@ -69,10 +69,9 @@ class RunEvents:
         if settings.openlineage_file is not None:
             file = settings.openlineage_file
             self._queues.append(EventQueue(str(file), file_delivery(file), settings.openlineage_events_most))
-        if settings.openlineage_url is not None:
-            url = settings.openlineage_url
-            delivery = http_delivery(url, self._api_key)
-            self._queues.append(EventQueue(url.partition("?")[0], delivery, settings.openlineage_events_most))
+        if self._receiver is not None:
+            delivery = http_delivery(self._receiver.url, self._receiver.api_key)
+            self._queues.append(EventQueue(self._receiver.name, delivery, settings.openlineage_events_most))
         since = self._clock() - _REPEATED_SECONDS
         for job in jobs if self.is_on else ():
             end = _last_end(job, history(job.id))
