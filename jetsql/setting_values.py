@@ -10,6 +10,7 @@ import os
 import re
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from jetsql.errors import EngineError
 from jetsql.secret_references import is_reference
@@ -177,3 +178,19 @@ def parse_addresses(value: object) -> tuple[str, ...]:
     """Return the addresses of a list from a file, or of a text with blanks or commas from the environment."""
     addresses = value if isinstance(value, list) else re.split(r"[\s,]+", str(value).strip())
     return tuple(parse_address(address) for address in addresses if address)
+
+
+def parse_receiver(value: object, path: str) -> str:
+    """Return the URL of a receiver of events. path: of one whose URL has none"""
+    expected = ValueError("the URL of a receiver with http:// or https://, without user and password")
+    if not isinstance(value, str) or not value.isascii() or any(sign.isspace() for sign in value.strip()):
+        raise expected
+    text = value.strip()
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise expected from None
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or "\\" in text or parts.fragment:
+        raise expected
+    return text if parts.path.strip("/") or parts.query else text.rstrip("/") + path

@@ -467,6 +467,7 @@ def _make_manager(
         limits=settings.limits,
         alerts=settings.alerts,
         openlineage=settings.openlineage,
+        opentelemetry=settings.opentelemetry,
     )
 
 

@@ -22,6 +22,7 @@ from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.model.redaction import show
 from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
+from jetsql.jobs.opentelemetry.opentelemetry_settings import OpenTelemetrySettings
 from jetsql.loopback import is_loopback
 from jetsql.request import ENGINE
 from jetsql.setting_fields import SettingSpec, group, make_settings, metadata, setting, setting_specs, values_by_name
@@ -241,6 +242,7 @@ class Settings:
     limits: LimitSettings = group(LimitSettings)
     alerts: AlertSettings = group(AlertSettings)
     openlineage: OpenLineageSettings = group(OpenLineageSettings)
+    opentelemetry: OpenTelemetrySettings = group(OpenTelemetrySettings)
     jobs: JobSettings = group(JobSettings)
     watchdog: WatchdogSettings = group(WatchdogSettings)
     endpoints: EndpointSettings = group(EndpointSettings)

@@ -70,6 +70,8 @@ from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
 from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
 from jetsql.jobs.openlineage.run_events import RunEvents
+from jetsql.jobs.opentelemetry.batch_spans import BatchSpans
+from jetsql.jobs.opentelemetry.opentelemetry_settings import OpenTelemetrySettings
 from jetsql.jobs.planning.commit_groups import check_group_unused
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
@@ -97,11 +99,12 @@ class Manager:
         limits: LimitSettings = LimitSettings(),  # noqa: B008  # it is frozen
         alerts: AlertSettings = AlertSettings(),  # noqa: B008
         openlineage: OpenLineageSettings = OpenLineageSettings(),  # noqa: B008
+        opentelemetry: OpenTelemetrySettings = OpenTelemetrySettings(),  # noqa: B008
     ) -> None:
         """Create the manager; `start` starts the jobs.
 
         store: the caller closes it. clock: returns seconds since the epoch. metrics: of the batches of all jobs.
-        Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING for a wrong API key of OpenLineage.
+        Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING, ENGINE_NOT_STARTED for wrong receivers of events.
         """
         self.store = store
         self.runtime = runtime
@@ -146,6 +149,7 @@ class Manager:
             self.settings.store_retry_seconds,
         )
         self._run_events = RunEvents(openlineage, clock)
+        self._batch_spans = BatchSpans(opentelemetry)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -196,6 +200,7 @@ class Manager:
         self.access.close()
         self.alerts.close()
         self._run_events.close()
+        self._batch_spans.close()
         self.registry.close()
         self._writer.close()
 
@@ -266,6 +271,7 @@ class Manager:
 
     def _engine_up(self) -> None:
         self._run_events.start((*self.store.live_jobs(), *self.store.ended_jobs()), self.store.history)
+        self._batch_spans.start(self.store.database.name)
         left_over = self.store.jobs_with_files()
         for job in (*start_order(self.store.live_jobs()), *left_over):
             self.registry.put(JobView(job))
@@ -413,12 +419,17 @@ class Manager:
             self.metrics.forget((job.id,))
 
     def _report_run(self, before: Job, after: Job, event: Event) -> None:
-        """Send what an event means for the run of a job to the receivers of OpenLineage."""
-        self._run_events.note_step(before, after, event.cause if isinstance(event, RunFailed | StartFailed) else None)
+        """Send what an event means for the run of a job to the receivers of OpenLineage and OpenTelemetry."""
+        failure = event.cause if isinstance(event, RunFailed | StartFailed) else None
+        self._run_events.note_step(before, after, failure)
+        if failure is not None:
+            self._batch_spans.note_failure(before, before.run, failure, self.clock())
         if isinstance(event, LineageFound):
             self._run_events.note_lineage(after, event.run.run, event.lineage)
         elif isinstance(event, BatchCommitted):
             self._run_events.note_batch(after, event.run.run)
+            if event.metrics is not None:
+                self._batch_spans.note_batch(after, event.metrics)
 
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from jetsql.loopback import is_loopback
 from jetsql.secret_references import is_reference, resolved
 from jetsql.setting_fields import setting
-from jetsql.setting_values import parse_file, parse_positive_count, parse_positive_seconds, parse_reference, refusal
+from jetsql.setting_values import (
+    parse_file,
+    parse_positive_count,
+    parse_positive_seconds,
+    parse_receiver,
+    parse_reference,
+    refusal,
+)
+
+_PATH: Final = "/api/v1/lineage"
 
 
 def _parse_url(value: object) -> str:
-    return value if isinstance(value, str) and is_reference(value) else _complete_url(value)
-
-
-def _complete_url(value: object) -> str:
-    expected = ValueError("the URL of a receiver without user and password, such as http://marquez:5000")
-    if not isinstance(value, str) or not value.isascii() or any(sign.isspace() for sign in value.strip()):
-        raise expected
-    try:
-        parts = urlsplit(value.strip())
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        raise expected from None
-    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or "\\" in value or parts.fragment:
-        raise expected
-    return value.strip() if parts.path.strip("/") or parts.query else f"{value.strip().rstrip('/')}/api/v1/lineage"
+    return value if isinstance(value, str) and is_reference(value) else parse_receiver(value, _PATH)
 
 
 def _parse_namespace(value: object) -> str:
@@ -91,7 +87,7 @@ class OpenLineageSettings:
         if self.openlineage_url is None:
             return None
         try:
-            url = _complete_url(resolved(self.openlineage_url, "openlineage_url"))
+            url = parse_receiver(resolved(self.openlineage_url, "openlineage_url"), _PATH)
         except ValueError as expected:
             raise refusal("The secret of openlineage_url is wrong.", f"It must be {expected}.") from None
         if self.openlineage_api_key is None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jetsql.jobs.openlineage.parent_runs import ParentRun, new_parent, parse_parent
 
 RUN = "0199f4a1-0000-7000-8000-000000000001"
-names = st.text(st.characters(exclude_categories=("C",)), min_size=1, max_size=20)
+names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=20)
 
 
 @given(names, names, st.uuids(), st.booleans())

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
@@ -208,7 +209,7 @@ def test_hanging_receiver_delays_neither_jobs_nor_the_end(
     tmp_path: Path, webhook: Webhook, caplog: pytest.LogCaptureFixture
 ) -> None:
     released = Event()
-    webhook.before_answer = lambda: released.wait(30) and None
+    webhook.before_answer = partial(_wait, released)
     settings = OpenLineageSettings(
         openlineage_url=webhook.url, openlineage_events_most=5, openlineage_running_seconds=1e-6
     )
@@ -257,3 +258,7 @@ def test_settings_that_are_off_send_nothing(tmp_path: Path) -> None:
     with run_manager(tmp_path, openlineage=replace(to_file(tmp_path), openlineage_file=None)) as jobs:
         jobs.make()
     assert not (tmp_path / "events").exists()
+
+
+def _wait(released: Event) -> None:
+    released.wait(30)

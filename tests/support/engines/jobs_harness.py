@@ -21,6 +21,7 @@ from jetsql.jobs.manager.job_manager import Manager
 from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
+from jetsql.jobs.opentelemetry.opentelemetry_settings import OpenTelemetrySettings
 from jetsql.jobs.statements.statement_table import columns, execute
 from jetsql.jobs.store.database import StoreDatabase
 from jetsql.jobs.store.job_store import Store
@@ -182,6 +183,7 @@ def run_manager(
     alerts: AlertSettings = AlertSettings(),  # noqa: B008  # it is frozen
     metrics: Metrics | None = None,
     openlineage: OpenLineageSettings = OpenLineageSettings(),  # noqa: B008
+    opentelemetry: OpenTelemetrySettings = OpenTelemetrySettings(),  # noqa: B008
 ) -> Iterator[JobsHarness]:
     """Run a manager. place: the database of its store, or the folder of one on SQLite. metrics: of an earlier one"""
     runtime = runtime or InMemoryRuntime()
@@ -189,7 +191,15 @@ def run_manager(
     as_protocol: JobRuntime = runtime
     audit = AuditLog(AuditFile(place), AuditSettings()) if isinstance(place, Path) else NO_AUDIT
     manager = Manager(
-        opened, as_protocol, settings, clock, metrics, audit=audit, alerts=alerts, openlineage=openlineage
+        opened,
+        as_protocol,
+        settings,
+        clock,
+        metrics,
+        audit=audit,
+        alerts=alerts,
+        openlineage=openlineage,
+        opentelemetry=opentelemetry,
     )
     manager.start()
     try:
