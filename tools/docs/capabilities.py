@@ -195,6 +195,12 @@ CAPABILITIES: Final = (
         statements=("create_alert", "alter_alert", "drop_alert", "show_alerts", "show_create_alert"),
     ),
     Capability(
+        "lineage",
+        "OpenLineage events have the tables of each run and where each column comes from; OpenTelemetry has a span for"
+        " each batch",
+        "operate/lineage.md",
+    ),
+    Capability(
         "executors that join",
         "jobs restart on more or fewer cores",
         "operate/scaling.md",

@@ -14,7 +14,8 @@ import java.util.List;
  * @param line the line of the condition, from 1
  * @param column its column, from 0
  */
-public record Expectation(String name, String text, String action, String table, int line, int column) {
+public record Expectation(
+    String name, String text, String action, String table, int line, int column) {
   static final String DROP_ROW = "DROP ROW";
   static final String FAIL = "FAIL";
   static final String INTO_TABLE = "INTO TABLE";

@@ -10,7 +10,6 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
@@ -70,7 +69,9 @@ final class ColumnLineage {
     }
   }
 
-  /** Returns the columns of the result of a plan. outer: those that its expressions can read, too */
+  /**
+   * Returns the columns of the result of a plan. outer: those that its expressions can read, too
+   */
   Scope read(LogicalPlan plan, Scope outer) {
     var leaf = sourceOf(plan);
     if (leaf != null) return readSource(leaf, plan, outer);

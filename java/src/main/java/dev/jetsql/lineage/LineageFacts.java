@@ -78,8 +78,13 @@ public final class LineageFacts {
     output.set("dataset", table);
     var described = table.putArray("columns");
     var fields = output.putObject("fields");
+    var rows = new Dependencies();
+    rows.add(deciding);
     for (var column : Plans.list(query.output())) {
-      if (column.name().equals(Plans.DELETED)) continue;
+      if (column.name().equals(Plans.DELETED)) {
+        rows.add(columns.get(column.exprId()).indirect(Dependencies.Kind.FILTER));
+        continue;
+      }
       described
           .addArray()
           .add(column.name())
@@ -87,7 +92,7 @@ public final class LineageFacts {
       var value = columns.get(column.exprId());
       if (!value.uses().isEmpty()) write(value, fields.putArray(column.name()));
     }
-    write(deciding, output.putArray("rows"));
+    write(rows, output.putArray("rows"));
   }
 
   /** Returns the facts as a JSON object. */

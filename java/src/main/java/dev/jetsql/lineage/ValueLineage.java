@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.KnownNullable;
 import org.apache.spark.sql.catalyst.expressions.OuterReference;
+import org.apache.spark.sql.catalyst.expressions.RaiseError;
 import org.apache.spark.sql.catalyst.expressions.RankLike;
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
@@ -71,7 +72,8 @@ final class ValueLineage {
       for (var each : Plans.list(with.defs())) common.put(each.id(), of(each.child()));
       return of(with.child());
     }
-    if (value instanceof RuntimeReplaceable call && !isMasking(value)) return of(call.replacement());
+    if (value instanceof RuntimeReplaceable call && !isMasking(value))
+      return of(call.replacement());
     return computed(Plans.list(value.children()), isMasking(value));
   }
 
@@ -107,6 +109,8 @@ final class ValueLineage {
     var made = new Dependencies();
     // Conditions and values alternate, and the last value has no condition.
     var parts = Plans.list(value.children());
+    // A check of a value chooses none.
+    if (parts.size() == 3 && raises(parts.get(1))) return of(parts.get(2));
     for (int i = 0; i < parts.size(); i++) {
       var part = of(parts.get(i));
       var isCondition = i % 2 == 0 && i < parts.size() - 1;
@@ -114,6 +118,10 @@ final class ValueLineage {
           isCondition ? part.indirect(Kind.CONDITIONAL) : part.direct(Kind.TRANSFORMATION, false));
     }
     return made;
+  }
+
+  private static boolean raises(Expression value) {
+    return value instanceof Cast cast ? raises(cast.child()) : value instanceof RaiseError;
   }
 
   private Dependencies ofAggregate(AggregateExpression aggregate) {
