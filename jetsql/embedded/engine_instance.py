@@ -50,6 +50,7 @@ from jetsql.jobs.audit.audit_file import AuditFile
 from jetsql.jobs.audit.audit_log import AuditLog, active_record
 from jetsql.jobs.audit.spark_records import SparkRecords
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.run_reports import RunReports
 from jetsql.jobs.manager.serial_executor import closed_error
 from jetsql.jobs.manager.table_users import refuse_change
 from jetsql.jobs.model.cluster_member import Role
@@ -104,20 +105,9 @@ class EngineInstance:
         """
         self.spark, self._owns_spark = spark, owns_spark
         self._settings, self._lock, self._store = settings, lock, store
-        runtime_settings = RuntimeSettings(
-            storage.checkpoints,
-            storage.snapshots,
-            settings.single_file_bytes,
-            settings.old_versions_seconds,
-            leadership=store.database.leadership,
-            watchdog=settings.watchdog,
-            home=str(settings.home),
-            own_places=own_places(settings, storage, str(spark.conf.get("spark.sql.warehouse.dir"))),
-            lineage_namespace=settings.openlineage.openlineage_namespace if settings.openlineage.is_on else "",
-        )
         metrics = Metrics()
         self._metrics_store = store.database.metrics_store(metrics)
-        runtime = SparkRuntime(spark, runtime_settings)
+        runtime = SparkRuntime(spark, _runtime_settings(spark, store, settings, storage))
         self._backups = OnlineBackups(_copied_home(settings, storage, store), runtime)
         self.audit = audit = AuditLog(AuditFile(settings.home), settings.audit)
         self._manager = _make_manager(store, runtime, settings, metrics, audit)
@@ -455,6 +445,20 @@ def describe(text: str) -> tuple[Column, ...] | None:
     return statement_table.columns(statement)
 
 
+def _runtime_settings(spark: Session, store: Store, settings: Settings, storage: Storage) -> RuntimeSettings:
+    return RuntimeSettings(
+        storage.checkpoints,
+        storage.snapshots,
+        settings.single_file_bytes,
+        settings.old_versions_seconds,
+        leadership=store.database.leadership,
+        watchdog=settings.watchdog,
+        home=str(settings.home),
+        own_places=own_places(settings, storage, str(spark.conf.get("spark.sql.warehouse.dir"))),
+        lineage_namespace=settings.openlineage.openlineage_namespace if settings.openlineage.is_on else "",
+    )
+
+
 def _make_manager(
     store: Store, runtime: SparkRuntime, settings: Settings, metrics: Metrics, audit: AuditLog
 ) -> Manager:
@@ -466,8 +470,7 @@ def _make_manager(
         audit=audit,
         limits=settings.limits,
         alerts=settings.alerts,
-        openlineage=settings.openlineage,
-        opentelemetry=settings.opentelemetry,
+        reports=RunReports(settings.openlineage, settings.opentelemetry),
     )
 
 

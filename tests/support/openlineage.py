@@ -1,7 +1,7 @@
 """OpenLineage's own JSON schemas, to which events are compared.
 
 The schemas are not part of this repository. They are read from the folder `spec` of a checkout of OpenLineage that
-JETSQL_OPENLINEAGE_SPEC names, or else fetched from openlineage.io.
+JETSQL_OPENLINEAGE_SPEC names, otherwise they are fetched from openlineage.io.
 """
 
 from __future__ import annotations

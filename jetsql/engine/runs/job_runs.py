@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from concurrent.futures import Future
 from dataclasses import replace
@@ -23,7 +24,6 @@ from jetsql.engine.runs.batch_runs import BatchRun, PendingBatchRun, pending_bat
 from jetsql.engine.runs.owner_checks import check_owner
 from jetsql.engine.runs.real_time_runs import RealTimeRun, check_real_time_query
 from jetsql.engine.runs.run_context import Run, RunContext
-from jetsql.engine.runs.run_lineage import find_lineage
 from jetsql.engine.runs.source_starts import begin_query
 from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.engine.runs.streaming_runs import StreamingRun
@@ -53,8 +53,11 @@ from jetsql.jobs.lifecycle.runtime import (
 from jetsql.jobs.lifecycle.step_context import as_sentence, join_sentences
 from jetsql.jobs.model.job import Job, RunId
 from jetsql.jobs.model.job_options import Trigger
+from jetsql.jobs.openlineage.job_lineage import NO_LINEAGE, JobLineage
+from jetsql.jobs.openlineage.read_lineage import read_lineage
 from jetsql.jobs.planning.progress_tracking import is_topic_to_topic
 
+_LOG: Final = logging.getLogger(__name__)
 _TASKS_SECONDS: Final = 20.0
 """The time to wait for the tasks of a stopped run."""
 
@@ -108,8 +111,7 @@ class JobRuns:
     def _start(self, job: Job, session: SparkSession, report: Report) -> None:
         context = self._open(job, session, self._forget_when_ended(report))
         if self._lineage_namespace:
-            lineage = find_lineage(context.body.java_body, self._lineage_namespace)
-            report(LineageFound(job.run_id, lineage))
+            report(LineageFound(job.run_id, _find_lineage(context, self._lineage_namespace)))
         run = _create_run(context)
         self._kafka_watchdog.watch(run, job, context.report)
         try:
@@ -277,6 +279,15 @@ class JobRuns:
             report(event)
 
         return listen
+
+
+def _find_lineage(context: RunContext, namespace: str) -> JobLineage:
+    """Return what a run reads and writes. An error is logged, because it must not prevent the run."""
+    try:
+        return read_lineage(context.body.java_body.lineage(), namespace)
+    except Exception:
+        _LOG.exception("The lineage of run %s could not be found", context.id)
+        return NO_LINEAGE
 
 
 def _create_run(context: RunContext) -> StreamingRun | BatchRun:

@@ -38,7 +38,6 @@ from jetsql.jobs.lifecycle.events import (
     SnapshotFailed,
     SnapshotFinished,
     SnapshotWritten,
-    StartFailed,
     StartRun,
     Step,
     StopRun,
@@ -47,7 +46,7 @@ from jetsql.jobs.lifecycle.events import (
     Update,
     UserEvent,
 )
-from jetsql.jobs.lifecycle.runtime import BatchCommitted, CrashReport, JobRuntime, LineageFound, RunFailed
+from jetsql.jobs.lifecycle.runtime import BatchCommitted, CrashReport, JobRuntime
 from jetsql.jobs.lifecycle.step_context import StepContext
 from jetsql.jobs.lifecycle.transitions import apply_event
 from jetsql.jobs.manager.access_registry import AccessRegistry
@@ -58,6 +57,7 @@ from jetsql.jobs.manager.job_registry import JobRegistry, JobView, RunStats
 from jetsql.jobs.manager.membership import Membership
 from jetsql.jobs.manager.owner_rights import OwnerRights
 from jetsql.jobs.manager.retention import Retention
+from jetsql.jobs.manager.run_reports import NO_REPORTS, RunReports
 from jetsql.jobs.manager.serial_executor import SerialExecutor, closed_error
 from jetsql.jobs.manager.snapshot_users import SnapshotNames, check_unused
 from jetsql.jobs.manager.start_turns import start_order
@@ -68,10 +68,6 @@ from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.ids import IdMaker
 from jetsql.jobs.model.job import Cause, Job, Snapshot, Status
 from jetsql.jobs.model.job_settings import JobSettings, LimitSettings
-from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
-from jetsql.jobs.openlineage.run_events import RunEvents
-from jetsql.jobs.opentelemetry.batch_spans import BatchSpans
-from jetsql.jobs.opentelemetry.opentelemetry_settings import OpenTelemetrySettings
 from jetsql.jobs.planning.commit_groups import check_group_unused
 from jetsql.jobs.planning.overwrite_conflicts import check_overwrite_conflicts
 from jetsql.jobs.store.metrics import Metrics, keeps_metrics
@@ -98,16 +94,13 @@ class Manager:
         audit: AuditLog = NO_AUDIT,
         limits: LimitSettings = LimitSettings(),  # noqa: B008  # it is frozen
         alerts: AlertSettings = AlertSettings(),  # noqa: B008
-        openlineage: OpenLineageSettings = OpenLineageSettings(),  # noqa: B008
-        opentelemetry: OpenTelemetrySettings = OpenTelemetrySettings(),  # noqa: B008
+        reports: RunReports = NO_REPORTS,
     ) -> None:
         """Create the manager; `start` starts the jobs.
 
         store: the caller closes it. clock: returns seconds since the epoch. metrics: of the batches of all jobs.
-        Raises EngineError SECRET_NOT_READABLE, INVALID_SETTING, ENGINE_NOT_STARTED for wrong receivers of events.
         """
-        self.store = store
-        self.runtime = runtime
+        self.store, self.runtime, self._reports = store, runtime, reports
         self.settings = settings or JobSettings()
         self.clock, self.started = clock, clock()  # when this engine has begun to lead, in seconds since the epoch
         self.metrics = metrics or Metrics()
@@ -148,8 +141,6 @@ class Manager:
             audit,
             self.settings.store_retry_seconds,
         )
-        self._run_events = RunEvents(openlineage, clock)
-        self._batch_spans = BatchSpans(opentelemetry)
         self._open = False
         self._has_crashed = False
         self._staged_rows_deleted: Future[None] | None = None
@@ -199,8 +190,7 @@ class Manager:
             wait_for([self._staged_rows_deleted], max(0.0, until - monotonic()))
         self.access.close()
         self.alerts.close()
-        self._run_events.close()
-        self._batch_spans.close()
+        self._reports.close()
         self.registry.close()
         self._writer.close()
 
@@ -270,8 +260,7 @@ class Manager:
     # --- on the writer's thread --------------------------------------------------------------------------------------
 
     def _engine_up(self) -> None:
-        self._run_events.start((*self.store.live_jobs(), *self.store.ended_jobs()), self.store.history)
-        self._batch_spans.start(self.store.database.name)
+        self._reports.start(self.store)
         left_over = self.store.jobs_with_files()
         for job in (*start_order(self.store.live_jobs()), *left_over):
             self.registry.put(JobView(job))
@@ -327,7 +316,7 @@ class Manager:
         self.store.add(step.job, self._row(job, step, caller, first=True), alerts.changes)
         failpoint("stored", job.name, step=step.history_event)
         self.alerts.commit(alerts)
-        self._run_events.note_step(job, step.job, None)
+        self._reports.note(job, step.job, Submit())
         view = self._show(step, RunStats(last_message=step.history_message))
         self._supersede()
         return view
@@ -405,7 +394,7 @@ class Manager:
         if view.job.snapshot_request is not None and step.job.snapshot_request is None:
             self.snapshot_names.finish(view.job.snapshot_request, step.snapshot or step.history_message)
         self._record_metrics(step.job, event)
-        self._report_run(view.job, step.job, event)
+        self._reports.note(view.job, step.job, event)
         if isinstance(event, RightsLost):
             self.audit.note("right lost", Caller(step.job.owner), outcome=DENIED, job=step.job.id)
         self._show(step, updated_stats(view.stats, event, step))
@@ -417,19 +406,6 @@ class Manager:
             self.metrics.add(job.id, event.metrics, keep=job.plan.options.metrics_enabled)
         if not keeps_metrics(job):
             self.metrics.forget((job.id,))
-
-    def _report_run(self, before: Job, after: Job, event: Event) -> None:
-        """Send what an event means for the run of a job to the receivers of OpenLineage and OpenTelemetry."""
-        failure = event.cause if isinstance(event, RunFailed | StartFailed) else None
-        self._run_events.note_step(before, after, failure)
-        if failure is not None:
-            self._batch_spans.note_failure(before, before.run, failure, self.clock())
-        if isinstance(event, LineageFound):
-            self._run_events.note_lineage(after, event.run.run, event.lineage)
-        elif isinstance(event, BatchCommitted):
-            self._run_events.note_batch(after, event.run.run)
-            if event.metrics is not None:
-                self._batch_spans.note_batch(after, event.metrics)
 
     def _step(self, job: Job, event: Event) -> Step:
         settings = self.settings

@@ -63,7 +63,7 @@ class RunEvents:
     def start(self, jobs: Iterable[Job], history: Callable[[str], Iterable[HistoryRow]]) -> None:
         """Open the receivers, and repeat the ends of runs under an earlier engine.
 
-        jobs: those that may have such a run. history: returns the history of a job by its id
+        jobs: all jobs, also ended ones. history: returns the history of a job by its id
         """
         settings = self._settings
         if settings.openlineage_file is not None:

@@ -22,7 +22,7 @@ from tests.support.paths import ROOT
 pytestmark = pytest.mark.spark
 SCHEMA = "lineage"
 Uses = dict[str, dict[str, frozenset[str]]]
-"""By column of the result, the columns with the ways in which it depends on them."""
+"""The columns on which each column of the result depends, with the ways."""
 
 
 @dataclass

@@ -44,6 +44,7 @@ from jetsql.jobs.lifecycle.events import (
 from jetsql.jobs.lifecycle.runtime import (
     BatchCommitted,
     GroupNotice,
+    LineageFound,
     ResourceExhausted,
     ResourceNotice,
     RestartRequested,
@@ -57,6 +58,7 @@ from jetsql.jobs.lifecycle.runtime import (
 )
 from jetsql.jobs.lifecycle.transitions import TABLE
 from jetsql.jobs.model.job import RuleCount, Status, StopGoal
+from jetsql.jobs.openlineage.job_lineage import NO_LINEAGE
 from tests.support.models.lifecycle_cases import ENDANGERS, EXPORT, RETRYABLE_ERROR, RUN, after, job, version
 
 EVENTS: dict[type, Event] = {
@@ -90,6 +92,7 @@ EVENTS: dict[type, Event] = {
     SinkNotice: SinkNotice(RUN, "staged files were gone"),
     GroupNotice: GroupNotice(RUN, "the group has members"),
     RowsChecked: RowsChecked(RUN, (RuleCount("valid", "id > 0", "WARN", 3, 1),)),
+    LineageFound: LineageFound(RUN, NO_LINEAGE),
     ResourceNotice: ResourceNotice(RUN, "1,024 files are open"),
     ResourceExhausted: ResourceExhausted(RUN, ENDANGERS),
     FilesDiscarded: FilesDiscarded(RUN),
@@ -148,6 +151,7 @@ CELLS = {
     SinkNotice: ". . . . . . . . . . . .",
     GroupNotice: ". . . . . . . . . . . .",
     RowsChecked: ". . . . . . . . . . . .",
+    LineageFound: ". . . . . . . . . . . .",
     ResourceNotice: "~ . . . . . . . ~ ~ ~ ~",
     ResourceExhausted: ". X X X X . . X ~ ~ ~ ~",
     FilesDiscarded: "~ ~ ~ ~ ~ ~ ~ ~ ~ ~ F C",

@@ -28,11 +28,11 @@ pytestmark = pytest.mark.slow  # the schemas are fetched
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
     with run_manager(tmp_path_factory.mktemp("store")) as jobs:
-        made = jobs.job(jobs.make("j", comment="all orders"))
+        created = jobs.job(jobs.make("j", comment="all orders"))
     session = CapturedSession("spark_catalog", "default", {}, f"airflow/dag.task/{RUN},airflow/dag/{RUN}")
     counts = (RuleCount("positive", "id > 0", "FAIL").add(0, 10, 3), RuleCount("new", "id > 1", "WARN"))
-    plan = replace(made.plan, analysis=analysis(session=session))
-    return replace(made.with_plan(plan), rule_counts=counts, owner="ann")
+    plan = replace(created.plan, analysis=analysis(session=session))
+    return replace(created.with_plan(plan), rule_counts=counts, owner="ann")
 
 
 @pytest.mark.parametrize("kind", EventType)

@@ -18,6 +18,7 @@ from jetsql.jobs.audit.audit_log import NO_AUDIT, AuditLog
 from jetsql.jobs.audit.audit_settings import AuditSettings
 from jetsql.jobs.lifecycle.runtime import JobRuntime
 from jetsql.jobs.manager.job_manager import Manager
+from jetsql.jobs.manager.run_reports import RunReports
 from jetsql.jobs.model.job import Job, Status, Version, quoted_text
 from jetsql.jobs.model.job_settings import JobSettings
 from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
@@ -198,8 +199,7 @@ def run_manager(
         metrics,
         audit=audit,
         alerts=alerts,
-        openlineage=openlineage,
-        opentelemetry=opentelemetry,
+        reports=RunReports(openlineage, opentelemetry, clock),
     )
     manager.start()
     try:

@@ -1,15 +1,13 @@
-"""The lineage of a run for OpenLineage: the facts of the Java module with the names of OpenLineage."""
+"""Read the lineage of a run that the Java module has found, and give its tables the names of OpenLineage."""
 
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from jetsql.jobs.openlineage.dataset_names import name_datasets
 from jetsql.jobs.openlineage.job_lineage import (
-    NO_LINEAGE,
     ColumnUse,
     Dataset,
     JobLineage,
@@ -17,25 +15,16 @@ from jetsql.jobs.openlineage.job_lineage import (
     WrittenDataset,
 )
 
-_LOG: Final = logging.getLogger(__name__)
 _DIRECT: Final = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 _MASKED: Final = "MASKED "
 
 
-def find_lineage(body: Any, namespace: str) -> JobLineage:
-    """Return the lineage of a body. An error is logged, because it must not prevent the run.
+def read_lineage(text: str, namespace: str) -> JobLineage:
+    """Return the lineage of facts of the Java module.
 
-    body: the JobBody of the Java module. namespace: of tables that have no place of their own
+    text: JSON, see `LineageFacts`. namespace: of tables that have no place of their own
     """
-    try:
-        return read_lineage(json.loads(body.lineage()), namespace)
-    except Exception:
-        _LOG.exception("The lineage of a run could not be found")
-        return NO_LINEAGE
-
-
-def read_lineage(facts: Mapping[str, Any], namespace: str) -> JobLineage:
-    """Return the lineage of facts of the Java module, see `LineageFacts`."""
+    facts = json.loads(text)
     inputs = [_datasets(each, namespace) for each in facts["inputs"]]
     outputs = []
     for each in facts["outputs"]:
