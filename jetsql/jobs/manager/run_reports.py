@@ -37,7 +37,7 @@ class RunReports:
     def start(self, store: Store) -> None:
         """Open the receivers, before the manager continues the jobs of a store."""
         if self._events.is_on:
-            self._events.start((*store.live_jobs(), *store.ended_jobs()), store.history)
+            self._events.start(lambda: (*store.live_jobs(), *store.ended_jobs()), store.history)
         self._spans.start(store.database.name)
 
     def note(self, before: Job, after: Job, event: Event) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
+from jetsql.errors import EngineError
 from jetsql.jobs.model.history_row import HistoryRow
 from jetsql.jobs.model.job import CANCELLED, Cause, Job, Status, StopGoal
 from jetsql.jobs.openlineage.event_documents import EventType, RunFacts, event_document
@@ -60,10 +61,10 @@ class RunEvents:
         """Return the number of events that a receiver did not get."""
         return sum(queue.dropped for queue in self._queues)
 
-    def start(self, jobs: Iterable[Job], history: Callable[[str], Iterable[HistoryRow]]) -> None:
+    def start(self, jobs: Callable[[], Iterable[Job]], history: Callable[[str], Iterable[HistoryRow]]) -> None:
         """Open the receivers, and repeat the ends of runs under an earlier engine.
 
-        jobs: all jobs, also ended ones. history: returns the history of a job by its id
+        jobs: returns all jobs, also ended ones. history: returns the history of a job by its id
         """
         settings = self._settings
         if settings.openlineage_file is not None:
@@ -72,8 +73,14 @@ class RunEvents:
         if self._receiver is not None:
             delivery = http_delivery(self._receiver.url, self._receiver.api_key)
             self._queues.append(EventQueue(self._receiver.name, delivery, settings.openlineage_events_most))
+        try:
+            self._repeat_ends(jobs(), history)
+        except EngineError as error:  # of the store; it must not prevent the start of the engine
+            _LOG.error("The ends of earlier runs could not be sent to OpenLineage: %s", error)
+
+    def _repeat_ends(self, jobs: Iterable[Job], history: Callable[[str], Iterable[HistoryRow]]) -> None:
         since = self._clock() - _REPEATED_SECONDS
-        for job in jobs if self.is_on else ():
+        for job in jobs:
             end = _last_end(job, history(job.id))
             if end is not None and end[1].time > since:
                 self._send(*end)

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from jetsql.errors import EngineError
 from jetsql.jobs.lifecycle.runtime import LineageFound, ResourceExhausted, RowsChecked
 from jetsql.jobs.model.body_analysis import CapturedSession
 from jetsql.jobs.model.job import Cause, RuleCount, Status
 from jetsql.jobs.openlineage.job_lineage import ColumnUse, Dataset, JobLineage, Transformation, WrittenDataset
 from jetsql.jobs.openlineage.openlineage_settings import OpenLineageSettings
+from jetsql.jobs.store.job_store import Store
 from tests.support.engines.in_memory_runtime import InMemoryRuntime, analysis
 from tests.support.engines.jobs_harness import JobsHarness, run_manager
 from tests.support.servers.webhook import Webhook, run_webhook
@@ -252,6 +254,16 @@ def test_error_of_an_event_harms_no_job(tmp_path: Path, monkeypatch: pytest.Monk
         job_id = jobs.make()
         assert jobs.job(job_id).status is Status.RUNNING
     assert events(tmp_path) == []
+
+
+def test_store_that_is_not_readable_prevents_no_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(store: Store) -> None:
+        raise EngineError("STORE_DAMAGED", "The store is damaged.")
+
+    monkeypatch.setattr(Store, "ended_jobs", fail)
+    with managed(tmp_path) as jobs:
+        jobs.make()
+    assert kinds(tmp_path)[0] == "START"
 
 
 def test_settings_that_are_off_send_nothing(tmp_path: Path) -> None:
