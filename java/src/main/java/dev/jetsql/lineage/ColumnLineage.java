@@ -44,7 +44,7 @@ import scala.Option;
 final class ColumnLineage {
   private final Datasets datasets;
   private final Map<Object, List<Dependencies>> ctes = new HashMap<>();
-  private final Map<LogicalPlan, Integer> pivoted = new IdentityHashMap<>();
+  private final IdentityHashMap<LogicalPlan, Integer> pivoted = new IdentityHashMap<>();
   private final Dependencies rows = new Dependencies();
 
   ColumnLineage(Datasets datasets) {
