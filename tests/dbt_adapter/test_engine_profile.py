@@ -3,7 +3,15 @@
 import pytest
 
 from jetsql.client import dbapi
-from jetsql.dbt_adapter.engine_profile import check_profile, open_connection, set_statements, shown_address
+from jetsql.dbt_adapter.engine_profile import (
+    check_profile,
+    open_connection,
+    parent_settings,
+    set_statements,
+    shown_address,
+)
+from jetsql.jobs.model.spark_settings import PARENT_SETTING
+from jetsql.jobs.openlineage.parent_runs import parse_parent
 from tests.support.engines.server_engine import ServedEngine
 from tests.support.servers.http_server import TOKEN, RunningServer
 
@@ -59,3 +67,12 @@ def test_a_wrong_token_is_reported(server: RunningServer) -> None:
     with pytest.raises(dbapi.OperationalError) as caught:
         open_connection(server.url, None, "wrong", False, {})
     assert caught.value.condition == "JETSQL.NOT_AUTHORIZED"
+
+
+def test_run_of_dbt_is_the_parent_of_its_jobs() -> None:
+    run, scheduler = "0199f4a1-0000-7000-8000-000000000001", "0199f4a1-0000-7000-8000-000000000002"
+    environ = {"OPENLINEAGE_PARENT_ID": f"airflow/dag.task/{scheduler}"}
+    assert parent_settings("shop", run, {}) == {PARENT_SETTING: f"dbt/dbt-run-shop/{run}"}
+    found = parse_parent(parent_settings("shop", run, environ)[PARENT_SETTING])
+    assert found is not None and found.root is not None
+    assert (found.run, found.root.run) == (run, scheduler)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from jetsql.errors import EngineError
+from jetsql.jobs.openlineage.parent_runs import parse_parent
 from jetsql.sqlfiles.apply.apply_folder import ApplyOptions, ApplyStatus, FolderApply
 from jetsql.sqlfiles.read_sql_files import SqlFile
 from tests.support.engines.declared_engine import DeclaredEngine
@@ -122,6 +123,16 @@ def test_the_spelling_of_a_statement_changes_nothing(folder: Folder, text: str) 
     folder.apply()
     folder.files["jobs.sql"] = text
     assert folder.apply() is ApplyStatus.NOTHING_TO_DO
+
+
+def test_run_is_the_parent_of_the_jobs_that_it_creates(folder: Folder) -> None:
+    folder.apply(only_plan=True)
+    assert [text for text in folder.engine.catalog.settings if "openlineage" in text] == []
+    folder.apply()
+    parents = {text for text in folder.engine.catalog.settings if "openlineage" in text}
+    [parent] = (text.partition("=")[2] for text in parents)
+    found = parse_parent(parent)
+    assert found is not None and (found.namespace, found.name) == ("jetsql", "apply")
 
 
 def test_differing_job_is_replaced_with_verdict_and_difference(folder: Folder) -> None:

@@ -56,6 +56,7 @@ class DeclaredCatalog:
     refusals: dict[str, str] = field(default_factory=dict)  # the reason why a job cannot keep its state, by its name
     ran: list[str] = field(default_factory=list)  # statements that change something
     before: Callable[[str], None] = lambda text: None  # called before each statement that changes something
+    settings: list[str] = field(default_factory=list)  # the SET statements of all sessions
     open_sessions: int = 0
 
     def live(self, name: str) -> DeclaredJob | None:
@@ -116,7 +117,7 @@ class DeclaredEngine:
                 self._check_schema(text, found, 1)
                 self.schema = found[1].text.strip("`")
             case ["SET", *_]:
-                pass
+                self.catalog.settings.append(text)
             case ["CREATE", *_]:
                 self._create(text)
             case _:
