@@ -221,7 +221,7 @@ def _analysis(
     modes = {OutputMode(mode): _reason(text) for mode, text in facts.get("modes", {}).items()}
     inputs = chain(facts.get("operator_inputs", ()), repeat(()))  # those of operators in subqueries are not known
     operators = tuple(
-        Operator(each["kind"], each["meaning"], tuple(read))
+        Operator(each["kind"], each["meaning"], tuple(read), each.get("earlier_meaning", ""))
         for each, read in zip(facts.get("stateful", ()), inputs, strict=False)
     )
     waits_for_watermark = bool(operators) and bool(facts.get("watermark")) and modes.get(OutputMode.APPEND, "") is None

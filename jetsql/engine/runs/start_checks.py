@@ -47,6 +47,7 @@ def check_same_query(job: Job, now: Analysis, accepts_functions: bool) -> None:
             hint="Run DROP JOB and CREATE JOB. The new job reads its sources from their beginning, so delete the rows"
             " that the job has written, or write to a new table.",
         )
+    now = now.in_words_of(before)
     compared = replace(now, functions=before.functions) if accepts_functions else now
     changes = describe_replacements(before, compared)
     undo = "" if before.fingerprint == compared.fingerprint else "Undo the change and RESUME JOB, or "

@@ -7,7 +7,7 @@ Plain frozen classes, without Spark. The store keeps them as JSON by the names o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -104,9 +104,16 @@ class Operator:
     meaning: str = ""  # its expressions down to the sources' columns, with their types
     inputs: tuple[str, ...] = field(default=(), compare=False)
     """The sources and operators whose rows it reads, such as `source 0` and `state 1`; empty if they are not known."""
+    earlier_meaning: str = field(default="", compare=False)
+    """The meaning in the words of earlier releases, with casts that change no type; empty if it is the same."""
 
     def __str__(self) -> str:
         return f"{self.kind}; {self.meaning}" if self.meaning else self.kind
+
+    def in_words_of(self, before: Operator) -> Operator:
+        """Return it with the meaning of an operator that an earlier release has described, if they mean the same."""
+        is_same = self.earlier_meaning != "" and self.earlier_meaning == before.meaning
+        return replace(self, meaning=before.meaning) if is_same else self
 
 
 @dataclass(frozen=True)
@@ -202,6 +209,13 @@ class Analysis:
     def has_state_variables(self) -> bool:
         """Return whether an operator keeps several variables, whose schemas Spark stores by their absolute paths."""
         return any(operator.kind == "TransformWithState" for operator in self.operators)
+
+    def in_words_of(self, before: Analysis) -> Analysis:
+        """Return it with the words of an analysis that an earlier release has stored, see `Operator.in_words_of`."""
+        if len(self.operators) != len(before.operators):
+            return self
+        pairs = zip(self.operators, before.operators, strict=True)
+        return replace(self, operators=tuple(operator.in_words_of(old) for operator, old in pairs))
 
     @property
     def operator_texts(self) -> tuple[str, ...]:

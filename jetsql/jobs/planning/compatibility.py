@@ -100,7 +100,8 @@ def _key(source: Source) -> str:
 
 
 def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
-    before, now = old.analysis.operator_texts, new.analysis.operator_texts
+    analysis = new.analysis.in_words_of(old.analysis)
+    before, now = old.analysis.operator_texts, analysis.operator_texts
     if before == now:
         return
     if not old.analysis.local_windows and any(_LOCAL_WINDOWS in each for each in now):
@@ -112,7 +113,7 @@ def _operator_reasons(old: Plan, new: Plan) -> Iterator[str]:
         yield f"the old query keeps state ({'; '.join(before)}) and the new query keeps none"
     elif not before:
         yield f"the new query keeps state ({'; '.join(now)}) that would lack the rows that were read before"
-    elif differences := tuple(describe_operator_differences(old.analysis.operators, new.analysis.operators)):
+    elif differences := tuple(describe_operator_differences(old.analysis.operators, analysis.operators)):
         yield from differences
     else:
         yield f"the stateful operators differ: {_difference(before, now)}"

@@ -73,6 +73,52 @@ def test_earlier_lines_of_csv_have_the_default(sql: Sql) -> None:
     assert sql("SELECT * FROM dead") == []
 
 
+def test_counts_go_on_with_a_renamed_column(sql: Sql) -> None:
+    sql("CREATE TABLE sales (shop STRING, amount INT) USING json")
+    sql("CREATE TABLE totals (shop STRING, n BIGINT, amount BIGINT) USING parquet")
+    sql("INSERT INTO sales VALUES ('a', 1), ('b', 2)")
+    body = "INSERT OVERWRITE totals SELECT shop, count(*), sum(amount) FROM {sales} GROUP BY shop"
+    renamed = body.replace("shop", "store")
+    sql("CREATE VIEW renamed_sales AS SELECT shop AS store, amount AS value FROM STREAM sales")
+    texts = (
+        body.format(sales="STREAM sales"),
+        renamed.format(sales="(SELECT shop AS store, amount FROM STREAM sales)"),
+        renamed.replace("sum(amount)", "sum(value)").format(sales="renamed_sales"),
+    )
+    for number, text in enumerate(texts, 1):
+        sql(f"CREATE OR REPLACE JOB j {QUICK} AS {text}")
+        sql("INSERT INTO sales VALUES ('a', 10)")
+        wait(sql, "j")
+        assert sql("SELECT * FROM totals ORDER BY shop") == [("a", 1 + number, 1 + 10 * number), ("b", 1, 2)]
+    sql("RESTART JOB j")
+    wait(sql, "j")
+    assert sql.status("j") == "RUNNING"
+
+
+def test_rows_go_on_with_a_wider_column(sql: Sql) -> None:
+    sql("CREATE TABLE sales (shop STRING, amount INT) USING json")
+    sql("CREATE TABLE copies (shop STRING, amount BIGINT) USING parquet")
+    sql("CREATE TABLE totals (shop STRING, amount BIGINT) USING parquet")
+    sql("INSERT INTO sales VALUES ('a', 1), ('b', 2)")
+    copied = "INSERT INTO copies SELECT shop, CAST(amount AS BIGINT) AS amount FROM STREAM sales"
+    summed = (
+        "INSERT OVERWRITE totals SELECT shop, sum(CAST(amount AS BIGINT)) AS amount FROM STREAM sales GROUP BY shop"
+    )
+    for name, text in (("copied", copied), ("summed", summed)):
+        sql(f"CREATE JOB {name} {QUICK} AS {text}")
+    wait(sql, "copied", "summed")
+    sql("ALTER TABLE sales ADD COLUMN large BIGINT")
+    sql(
+        f"CREATE OR REPLACE JOB copied {QUICK} AS {copied.replace('CAST(amount AS BIGINT)', 'coalesce(large, amount)')}"
+    )
+    wider = summed.replace("CAST(amount AS BIGINT)", "coalesce(large, amount)")
+    assert sql.error(f"CREATE OR REPLACE JOB summed {QUICK} AS {wider}").condition == "JETSQL.STATE_NOT_COMPATIBLE"
+    sql("INSERT INTO sales VALUES ('b', NULL, 5000000000), ('a', 100, NULL)")
+    wait(sql, "copied", "summed")
+    assert sql("SELECT * FROM copies ORDER BY shop, amount") == [("a", 1), ("a", 100), ("b", 2), ("b", 5000000000)]
+    assert sql("SELECT * FROM totals ORDER BY shop") == [("a", 101), ("b", 2)]
+
+
 @pytest.mark.parametrize(
     ("form", "change", "words"),
     [

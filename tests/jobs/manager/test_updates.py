@@ -10,6 +10,7 @@ from threading import Thread
 
 import pytest
 
+from jetsql.engine.runs.start_checks import check_same_query
 from jetsql.errors import StatementError
 from jetsql.jobs.manager.job_registry import JobView
 from jetsql.jobs.model.body_analysis import Analysis, CapturedSession, Operator, OutputMode
@@ -27,6 +28,10 @@ from tests.support.golden_reports import raises
 UPDATE = "CREATE OR REPLACE JOB j AS INSERT INTO out SELECT a FROM STREAM src"
 COUNT = Operator("Aggregate", "source0.a: int; count(1): bigint")
 SUM = Operator("Aggregate", "source0.a: int; sum(source0.b): bigint")
+
+
+CASTED = Operator("Aggregate", "CAST(source0.a AS INT): int; count(1): bigint")
+"""COUNT over a view, in the words of an earlier release."""
 
 
 @pytest.fixture
@@ -48,6 +53,20 @@ def test_new_version_continues_where_the_old_one_stopped(jobs: JobsHarness) -> N
     until(lambda: jobs.runtime.discarded == [0])  # the statement does not wait for it
     calls = jobs.runtime.calls
     assert calls.index("stop 1") < calls.index("prepare_update 1") < calls.index("start 2")
+
+
+def test_a_job_in_the_words_of_an_earlier_release(jobs: JobsHarness) -> None:
+    """It has described casts that change no type, see `Operator.earlier_meaning`."""
+    jobs.runtime.analysis = analysis(operators=(CASTED,), stateful=True)
+    job_id = jobs.make()
+    jobs.sql(UPDATE)
+    now = jobs.runtime.analysis = analysis(operators=(replace(COUNT, earlier_meaning=CASTED.meaning),), stateful=True)
+    check_same_query(jobs.job(job_id), now, False)
+    with pytest.raises(StatementError, match="count"):
+        check_same_query(jobs.job(job_id), analysis(operators=(SUM,), stateful=True), False)
+    assert jobs.reply(UPDATE) == ("RUNNING", "The job already has this statement; it continues.")
+    jobs.sql(UPDATE.replace("SELECT a", "SELECT a AS b"))
+    assert jobs.job(job_id).plan.analysis.operators == (COUNT,)
 
 
 def test_the_same_statement_again_changes_nothing(jobs: JobsHarness) -> None:

@@ -109,11 +109,12 @@ def keep_table_location(job: Job, plan: Plan) -> Plan:
 def _is_same(job: Job, statement: CreateJob, plan: Plan) -> bool:
     """Return whether the statement would change neither the job nor its description.
 
-    A job of an earlier release does not know the columns of the tables that it reads.
+    A job of an earlier release does not know the columns of the tables that it reads, and has other words.
     """
-    tables = job.plan.analysis.tables or plan.analysis.tables
-    known = replace(job.plan, analysis=replace(job.plan.analysis, tables=tables))
-    return is_same_text(job, statement) and known == plan
+    before = job.plan.analysis
+    known = replace(job.plan, analysis=replace(before, tables=before.tables or plan.analysis.tables))
+    described = replace(plan, analysis=plan.analysis.in_words_of(before))
+    return is_same_text(job, statement) and known == described
 
 
 def _make_version(manager: Manager, statement: CreateJob, plan: Plan, job: Job) -> Version:

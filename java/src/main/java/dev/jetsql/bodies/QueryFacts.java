@@ -26,8 +26,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.PythonUDF;
@@ -348,20 +350,38 @@ final class QueryFacts {
 
   /**
    * Describes an operator by its expressions, in which definitions replace names, down to the
-   * source's columns.
+   * source's columns. Casts that change no type are left out: a view casts each of its columns.
+   * Earlier releases had them in their descriptions.
    */
   private ObjectNode describeOperator(LogicalPlan node) {
+    var meaning = meaning(node, QueryFacts::withoutEqualCasts);
+    var earlier = meaning(node, expression -> expression);
+    var described =
+        Json.MAPPER
+            .createObjectNode()
+            .put("kind", node.getClass().getSimpleName())
+            .put("meaning", meaning);
+    return earlier.equals(meaning) ? described : described.put("earlier_meaning", earlier);
+  }
+
+  private String meaning(LogicalPlan node, UnaryOperator<Expression> simplified) {
     var text = new StringJoiner("; ");
     var processor = RuleProcessor.of(node);
     for (var expression : processor == null ? expressions(node) : processor.stateExpressions()) {
-      var expanded = expand(expression, 0);
+      var expanded = simplified.apply(expand(expression, 0));
       text.add(expanded.sql() + ": " + typeText(expanded.dataType()));
     }
     if (processor != null) text.add(processor.state());
     if (node instanceof Join join) text.add(join.joinType().sql());
     if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
-    var kind = node.getClass().getSimpleName();
-    return Json.MAPPER.createObjectNode().put("kind", kind).put("meaning", text.toString());
+    return text.toString();
+  }
+
+  private static Expression withoutEqualCasts(Expression expression) {
+    return expression.transformUp(
+        PartialFunctions.of(
+            node -> node instanceof Cast cast && cast.child().dataType().equals(cast.dataType()),
+            node -> ((Cast) node).child()));
   }
 
   /**
