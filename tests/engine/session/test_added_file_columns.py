@@ -73,7 +73,7 @@ def test_earlier_lines_of_csv_have_the_default(sql: Sql) -> None:
     assert sql("SELECT * FROM dead") == []
 
 
-def test_counts_go_on_with_a_renamed_column(sql: Sql) -> None:
+def test_counts_continue_with_a_renamed_column(sql: Sql) -> None:
     sql("CREATE TABLE sales (shop STRING, amount INT) USING json")
     sql("CREATE TABLE totals (shop STRING, n BIGINT, amount BIGINT) USING parquet")
     sql("INSERT INTO sales VALUES ('a', 1), ('b', 2)")
@@ -95,7 +95,7 @@ def test_counts_go_on_with_a_renamed_column(sql: Sql) -> None:
     assert sql.status("j") == "RUNNING"
 
 
-def test_rows_go_on_with_a_wider_column(sql: Sql) -> None:
+def test_rows_continue_with_a_wider_column(sql: Sql) -> None:
     sql("CREATE TABLE sales (shop STRING, amount INT) USING json")
     sql("CREATE TABLE copies (shop STRING, amount BIGINT) USING parquet")
     sql("CREATE TABLE totals (shop STRING, amount BIGINT) USING parquet")

@@ -56,7 +56,7 @@ def test_new_version_continues_where_the_old_one_stopped(jobs: JobsHarness) -> N
 
 
 def test_a_job_in_the_words_of_an_earlier_release(jobs: JobsHarness) -> None:
-    """It has described casts that change no type, see `Operator.earlier_meaning`."""
+    """Earlier releases described casts that change no type, see `Operator.earlier_meaning`."""
     jobs.runtime.analysis = analysis(operators=(CASTED,), stateful=True)
     job_id = jobs.make()
     jobs.sql(UPDATE)
