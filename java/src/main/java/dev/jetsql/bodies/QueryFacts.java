@@ -26,7 +26,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
-import java.util.function.UnaryOperator;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
@@ -354,23 +353,24 @@ final class QueryFacts {
    * Earlier releases had them in their descriptions.
    */
   private ObjectNode describeOperator(LogicalPlan node) {
-    var meaning = meaning(node, QueryFacts::withoutEqualCasts);
-    var earlier = meaning(node, expression -> expression);
+    var processor = RuleProcessor.of(node);
+    var written = processor == null ? expressions(node) : processor.stateExpressions();
+    var expanded = written.stream().map(each -> expand(each, 0)).toList();
+    var plain = expanded.stream().map(QueryFacts::withoutEqualCasts).toList();
     var described =
         Json.MAPPER
             .createObjectNode()
             .put("kind", node.getClass().getSimpleName())
-            .put("meaning", meaning);
-    return earlier.equals(meaning) ? described : described.put("earlier_meaning", earlier);
+            .put("meaning", meaning(node, plain));
+    return plain.equals(expanded)
+        ? described
+        : described.put("earlier_meaning", meaning(node, expanded));
   }
 
-  private String meaning(LogicalPlan node, UnaryOperator<Expression> simplified) {
+  private static String meaning(LogicalPlan node, List<Expression> expressions) {
     var text = new StringJoiner("; ");
+    for (var each : expressions) text.add(each.sql() + ": " + typeText(each.dataType()));
     var processor = RuleProcessor.of(node);
-    for (var expression : processor == null ? expressions(node) : processor.stateExpressions()) {
-      var expanded = simplified.apply(expand(expression, 0));
-      text.add(expanded.sql() + ": " + typeText(expanded.dataType()));
-    }
     if (processor != null) text.add(processor.state());
     if (node instanceof Join join) text.add(join.joinType().sql());
     if (node instanceof EventTimeWatermark watermark) text.add("delay " + watermark.delay());
