@@ -21,7 +21,7 @@ from jetsql.console.web.page_templates import page
 from jetsql.console.web.user_handlers import LoginRequired
 from jetsql.home.machine_use import MachineUse
 from jetsql.jobs.model.cluster_member import EngineRecord, MemberStatus, Role
-from jetsql.jobs.model.job_counts import JobCounts, JobGroup, count_jobs, group_of
+from jetsql.jobs.model.job_counts import JobCounts, count_jobs, group_of
 from jetsql.jobs.statements.job_queries import FiringAlert, JobChange, JobQueries
 from jetsql.server.app import HttpServer
 from jetsql.server.auth import TokenAuth
@@ -32,8 +32,6 @@ CHANGES_MOST: Final = 20
 TROUBLE_MOST: Final = 50
 _EVENTS_MOST: Final = 5
 _CLEANED_UP: Final = "cleaned up"
-_GROUPS: Final = tuple(JobGroup)
-"""The groups of jobs, those that need attention first."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ class OverviewPage:
         return Overview(
             version,
             count_jobs((row.status, bool(row.error)) for row in rows),
-            sorted(trouble, key=lambda row: (_GROUPS.index(group_of(row.status, True)), row.name.casefold())),
+            sorted(trouble, key=lambda row: (group_of(row.status, True).rank, row.name.casefold())),
             changed_jobs(self._jobs.recent_changes(_CHANGES_SECONDS, _CHANGES_READ)),
             self._jobs.firing_alerts(),
             self._jobs.started,

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class JobGroup(StrEnum):
-    """The groups of jobs by their state."""
+    """The groups of jobs by their state, those that need attention first."""
 
     FAILED = "failed"
     SUSPENDED_BY_ERROR = "suspended_by_error"
@@ -27,7 +27,13 @@ class JobGroup(StrEnum):
     COMPLETED = "completed"
     DROPPED = "dropped"
 
+    @property
+    def rank(self) -> int:
+        """Return the place of the group in a list of jobs."""
+        return _ORDER.index(self)
 
+
+_ORDER: Final = tuple(JobGroup)
 _GROUPS: Final = {
     Status.RUNNING: JobGroup.RUNNING,
     Status.FAILED: JobGroup.FAILED,

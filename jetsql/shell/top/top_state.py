@@ -96,10 +96,8 @@ class TopState:
         return next((job for job in visible_jobs(self) if job.id == self.selected), None)
 
 
-_RANK: Final[Mapping[str, int]] = {group: rank for rank, group in enumerate(JobGroup)}
-"""The groups of jobs, those that need attention first."""
 _KEYS: Final[Mapping[SortOrder, Callable[[TopJob], tuple[Any, ...]]]] = {
-    SortOrder.STATUS: lambda job: (_RANK[job.group], job.name.lower()),
+    SortOrder.STATUS: lambda job: (job.group.rank, job.name.lower()),
     SortOrder.NAME: lambda job: (0, job.name.lower()),
     SortOrder.RATE: lambda job: (-(job.rate or 0), job.name.lower()),
     SortOrder.LAG: lambda job: (-(job.lag or 0), -(job.unread_seconds or 0), job.name.lower()),
